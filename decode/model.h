@@ -54,6 +54,7 @@ struct iket_backing {
     size_t name_slots;
     size_t string_capacity, module_capacity, launch_capacity, location_capacity, stream_capacity;
     size_t note_capacity, section_capacity, empty_capacity;
+    const char **note_formats;  // [note_capacity]: what tells notes apart
     uint64_t declared_count;    // DONE: chunks written in all
 };
 
@@ -69,8 +70,12 @@ iket_launch *iket_model_launch(iket_trace *trace, iket_error *err);
 iket_location *iket_model_location(iket_trace *trace, iket_error *err);
 iket_stream *iket_model_stream(iket_trace *trace, iket_error *err);
 iket_segment *iket_model_segment(iket_trace *trace, iket_error *err);
+iket_section_info *iket_model_section(iket_trace *trace, iket_error *err);
 
-// Adds a note, or counts one more of a note whose format is the same text up to its first '%'... the first stands.
+// Remembers a launch that left nothing to decode, by its kernel's name.
+int iket_model_empty_kernel(iket_trace *trace, uint32_t kernel, iket_error *err);
+
+// Adds a note; where one with the same format stands already it is counted there instead, and the first text stands.
 __attribute__((format(printf, 3, 4))) int iket_model_note(iket_trace *trace, iket_error *err, const char *format, ...);
 
 // Builds decl_of_id from decls (ids below IKET_ID_LIMIT), sorted by id.
@@ -98,9 +103,12 @@ typedef struct iket_replay_counts {
 // Valid after iket_cursor_next has returned 0.
 const iket_replay_counts *iket_cursor_counts(const iket_cursor *cursor);
 
-// Readers. The trace is new and has its input opened; `head` is what the input starts with.
-int iket_read_dump(iket_trace *trace, const iket_open_options *options, iket_error *err);
+// Readers. They fill a new trace, iket_model_finish included, and leave freeing it to the caller whatever the result.
+// iket_read_dump finds its bytes in backing->input, opened; `meta` may be NULL.
+int iket_read_dump(iket_trace *trace, const char *meta, iket_error *err);
+// bin_path NULL: the file that the JSON names, beside it.
 int iket_read_collector(iket_trace *trace, const char *json_path, const char *bin_path, iket_error *err);
-int iket_read_json(iket_trace *trace, const iket_open_options *options, iket_error *err);
+// Reads from trace->path, which may be "-".
+int iket_read_json(iket_trace *trace, iket_error *err);
 
 #endif

@@ -25,7 +25,7 @@
 
 #include "common/error.h"
 
-enum { IKET_UNKNOWN = 0xFFFFFFFFu };    // no such index, no color, unknown gpc or tpc
+#define IKET_UNKNOWN 0xFFFFFFFFu // no such index, no color, unknown gpc or tpc
 enum { IKET_ID_SENTINEL = 0, IKET_ID_POP = 31 };
 
 typedef enum iket_payload_type { // numbers of doc/FORMAT.md
