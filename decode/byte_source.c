@@ -227,8 +227,12 @@ static int make_room(iket_byte_source *source, const uint8_t *keep, iket_error *
 
 int iket_byte_source_more(iket_byte_source *source, const uint8_t *keep, iket_error *err) {
     struct iket_byte_source_state *s = source->state;
-    if (s->failed) return iket_fail(err, "%s", s->error.message);
-    if (s->ended) return 0;
+    if (s->map != NULL) return 0;
+    if (s->failed || s->ended) {
+        source->offset += (uint64_t)(keep - source->data);
+        source->data = keep;
+        return s->failed ? iket_fail(err, "%s", s->error.message) : 0;
+    }
     IKET_TRY(make_room(source, keep, err));
     size_t kept = (size_t)(source->end - source->data), room = s->capacity - kept, got = 0;
     uint8_t *to = s->window + kept;
