@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/index_page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/version.h"
+#include "serve/catalog.h"
+#include "serve/file_reply.h"
+#include "serve/urlpath.h"
+
+extern const unsigned char iket_index_css[], iket_index_js[];
+extern const size_t iket_index_css_size, iket_index_js_size;
+
+const iket_asset iket_index_assets[] = {
+    {"iket-serve/index.css", "text/css; charset=utf-8", iket_index_css, &iket_index_css_size},
+    {"iket-serve/index.js", "text/javascript; charset=utf-8", iket_index_js, &iket_index_js_size},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const char *const labels[IKET_FILE_KINDS] = {"page", "pftrace", "pftrace.gz", "json", "json.gz", "dump", "collector"};
+
+static void write_size(iket_sink *sink, uint64_t size) {
+    static const char *const units[] = {"KB", "MB", "GB", "TB"};
+    if (size < 1000) {
+        iket_sink_printf(sink, "%" PRIu64 " B", size);
+        return;
+    }
+    double value = (double)size / 1000;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit < 3; unit++) value /= 1000;
+    iket_sink_printf(sink, value < 9.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+static void write_time(iket_sink *sink, int64_t when) {
+    char machine[32], human[32];
+    struct tm at;
+    time_t seconds = (time_t)when;
+    if (gmtime_r(&seconds, &at) == NULL || strftime(machine, sizeof machine, "%Y-%m-%dT%H:%M:%SZ", &at) == 0) return;
+    if (localtime_r(&seconds, &at) == NULL || strftime(human, sizeof human, "%Y-%m-%d %H:%M", &at) == 0) return;
+    iket_sink_printf(sink, "<time datetime=\"%s\">%s</time>", machine, human);
+}
+
+// The path of a trace from the folder that the page is about.
+static const char *below(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    path += length;
+    return length > 0 && *path == '/' ? path + 1 : path;
+}
+
+static void write_address(iket_sink *sink, const char *place, const char *base, const char *ending) {
+    iket_sink_text(sink, "./");
+    iket_path_encode(sink, place);
+    if (place[0] != 0) iket_sink_text(sink, "/");
+    iket_path_encode(sink, base);
+    iket_sink_text(sink, ending);
+}
+
+// A word of a shell's command line, quoted where it has to be.
+static void write_word(iket_sink *sink, const char *folder, const char *path, const char *base) {
+    iket_memory text = {0};
+    iket_sink word;
+    if (iket_sink_open(&word, 0, iket_memory_flush, &text, NULL) != 0) return;
+    iket_sink_printf(&word, "%s/%s%s%s", folder, path, path[0] != 0 ? "/" : "", base);
+    iket_sink_write(&word, "", 1);
+    if (iket_sink_close(&word, NULL) == 0) {
+        const char *at = (const char *)text.data;
+        int plain = at[strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%:,")] == 0;
+        if (!plain) iket_sink_text(sink, "&#39;");
+        for (const char *quote; !plain && (quote = strchr(at, '\'')) != NULL; at = quote + 1) {
+            char before[4096];
+            size_t length = (size_t)(quote - at);
+            if (length >= sizeof before) break;
+            memcpy(before, at, length);
+            before[length] = 0;
+            iket_html_text(sink, before);
+            iket_sink_text(sink, "&#39;\\&#39;&#39;");
+        }
+        iket_html_text(sink, at);
+        if (!plain) iket_sink_text(sink, "&#39;");
+    }
+    free(text.data);
+}
+
+static void write_raw(iket_sink *sink, const iket_site *site, const iket_catalog_trace *trace) {
+    int is_dump = trace->files[IKET_FILE_DUMP].there;
+    iket_sink_text(sink, is_dump ? "<p class=\"raw\">A raw dump. To decode it: <code>iket-decode " : "<p class=\"raw\">Raw buffers of NVIDIA&#39;s collector. To decode them: <code>iket-decode ");
+    write_word(sink, site->server->folder, trace->folder, trace->base);
+    if (trace->has_meta) {
+        iket_sink_text(sink, " --meta ");
+        write_word(sink, site->server->folder, trace->folder, is_dump ? "meta.json" : "iket.data.json");
+    }
+    iket_sink_text(sink, "</code>");
+    if (!trace->has_meta && !is_dump) iket_sink_text(sink, " <strong>iket.data.json is missing beside it.</strong>");
+    iket_sink_text(sink, "</p>");
+}
+
+static void write_trace(iket_sink *sink, const iket_site *site, const char *folder, const iket_catalog_trace *trace) {
+    const char *place = below(folder, trace->folder);
+    iket_sink_text(sink, "<tr><th scope=\"row\">");
+    if (trace->files[IKET_FILE_PAGE].there) {
+        iket_sink_text(sink, "<a class=\"open\" href=\"");
+        write_address(sink, place, trace->base, ".html");
+        iket_sink_text(sink, "\">");
+        iket_html_text(sink, trace->base);
+        iket_sink_text(sink, "</a>");
+    } else {
+        iket_html_text(sink, trace->base);
+    }
+    if (trace->files[IKET_FILE_DUMP].there || trace->files[IKET_FILE_COLLECTOR].there) write_raw(sink, site, trace);
+    iket_sink_text(sink, "</th><td class=\"files\">");
+    for (iket_file_kind kind = 0; kind < IKET_FILE_KINDS; kind++) {
+        const iket_catalog_file *file = &trace->files[kind];
+        if (!file->there || kind == IKET_FILE_PAGE) continue;
+        iket_sink_text(sink, "<a href=\"");
+        write_address(sink, place, trace->base, iket_file_ending(kind));
+        iket_sink_printf(sink, "\" download>%s <small>", labels[kind]);
+        write_size(sink, file->size);
+        iket_sink_text(sink, "</small></a> ");
+    }
+    iket_sink_text(sink, "</td><td class=\"when\">");
+    write_time(sink, trace->modified);
+    iket_sink_text(sink, "</td></tr>\n");
+}
+
+static void write_folder_head(iket_sink *sink, const char *folder, const iket_catalog_trace *trace) {
+    const char *place = below(folder, trace->folder);
+    iket_sink_text(sink, "<section>\n");
+    if (place[0] != 0) {
+        iket_sink_text(sink, "<h2><a href=\"");
+        write_address(sink, "", place, "/");
+        iket_sink_text(sink, "\">");
+        iket_html_text(sink, place);
+        iket_sink_text(sink, "</a></h2>\n");
+    }
+    iket_sink_text(sink, "<table>\n<thead><tr><th scope=\"col\">Trace</th><th scope=\"col\">Files</th><th scope=\"col\">Changed</th></tr></thead>\n<tbody>\n");
+}
+
+static void write_head(iket_sink *sink, const iket_site *site, const char *folder, const iket_catalog *catalog) {
+    iket_sink_text(sink,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Traces in ");
+    iket_html_text(sink, folder[0] != 0 ? folder : site->server->folder);
+    iket_sink_text(sink,
+        "</title>\n<link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"./iket-serve/index.css\">\n"
+        "<script src=\"./iket-serve/index.js\" defer></script>\n</head>\n<body>\n<header>\n<h1>Traces</h1>\n<p class=\"where\"><code>");
+    iket_html_text(sink, site->server->folder);
+    iket_sink_text(sink, folder[0] != 0 ? "/" : "");
+    iket_html_text(sink, folder);
+    iket_sink_printf(sink, "</code> <span id=\"count\">%zu trace%s</span>%s</p>\n", catalog->count, catalog->count == 1 ? "" : "s",
+                     folder[0] != 0 ? " · <a href=\"../\">folder above</a>" : "");
+    iket_sink_text(sink, "<input id=\"filter\" type=\"search\" placeholder=\"Filter by name or folder\" aria-label=\"Filter by name or folder\" hidden>\n</header>\n<main>\n");
+    if (catalog->cut) iket_sink_text(sink, "<p class=\"note\">There is more here than this page lists: open a folder below, or serve a smaller one.</p>\n");
+    if (catalog->count == 0) {
+        iket_sink_text(sink,
+            "<p class=\"note\">No trace yet. Files named <code>*.pftrace</code>, <code>*.trace.json</code> (or either with <code>.gz</code>), "
+            "<code>dump.bin</code> and <code>iket.data.bin</code> appear here as they come; <code>iket-decode</code> writes them.</p>\n");
+    }
+}
+
+static int write_page(iket_memory *document, const iket_site *site, const char *folder, iket_error *err) {
+    iket_catalog catalog;
+    iket_sink sink;
+    IKET_TRY(iket_catalog_scan(&catalog, &site->root, folder, err));
+    if (iket_sink_open(&sink, 0, iket_memory_flush, document, err) != 0) {
+        iket_catalog_free(&catalog);
+        return -1;
+    }
+    write_head(&sink, site, folder, &catalog);
+    for (size_t i = 0; i < catalog.count; i++) {
+        int first = i == 0 || strcmp(catalog.traces[i].folder, catalog.traces[i - 1].folder) != 0;
+        if (first && i > 0) iket_sink_text(&sink, "</tbody>\n</table>\n</section>\n");
+        if (first) write_folder_head(&sink, folder, &catalog.traces[i]);
+        write_trace(&sink, site, folder, &catalog.traces[i]);
+    }
+    if (catalog.count > 0) iket_sink_text(&sink, "</tbody>\n</table>\n</section>\n");
+    iket_sink_printf(&sink, "</main>\n<footer>iket-serve %s</footer>\n</body>\n</html>\n", IKET_VERSION);
+    iket_catalog_free(&catalog);
+    return iket_sink_close(&sink, err);
+}
+
+enum MHD_Result iket_index_reply(const iket_site *site, const iket_request *request, const char *folder) {
+    iket_memory document = {0};
+    iket_error err;
+    if (write_page(&document, site, folder, &err) == 0) return iket_reply_document(request, MHD_HTTP_OK, "text/html; charset=utf-8", &document, IKET_POLICY_OWN_PAGE);
+    free(document.data);
+    return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL, "There is no such folder.");
+}
+
+enum MHD_Result iket_index_reply_asset(const iket_request *request, const iket_asset *asset) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(*asset->size, (void *)(uintptr_t)asset->data, MHD_RESPMEM_PERSISTENT);
+    if (response != NULL) {
+        MHD_add_response_header(response, "Content-Type", asset->type);
+        MHD_add_response_header(response, "Cache-Control", "no-cache");
+        MHD_add_response_header(response, "ETag", "\"" IKET_VERSION "\"");
+    }
+    return iket_reply(request, MHD_HTTP_OK, response, NULL);
+}

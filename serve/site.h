@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// site.h: the private side of the server: what a request is answered from.
+#ifndef IKET_SERVE_SITE_H
+#define IKET_SERVE_SITE_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "serve/access.h"
+#include "serve/clients.h"
+#include "serve/listen.h"
+#include "serve/root.h"
+#include "serve/server.h"
+
+// One port and what it serves.
+typedef struct iket_site {
+    struct iket_server *server;
+    iket_root root;
+    iket_listener listener;
+    iket_access access;
+    iket_clients *clients;
+    struct MHD_Daemon *daemon;
+    int is_ui; // the copy of the Perfetto UI
+} iket_site;
+
+struct iket_server {
+    const iket_serve_settings *settings;
+    char *folder;  // absolute, for the commands that the index shows
+    iket_site traces, ui; // ui.daemon is NULL without a UI
+    char *certificate, *key; // contents
+    char url[640];
+    int made_token;
+    atomic_int stopping;
+};
+
+// libmicrohttpd's callback for every request; context is an iket_site.
+enum MHD_Result iket_site_answer(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
+                                 const char *upload, size_t *upload_size, void **state);
+
+#endif
