@@ -12,9 +12,15 @@
 
 #include "common/array.h"
 
-static int read_all(int fd, const char *name, iket_input *input, iket_error *err) {
+int iket_input_read_rest(iket_input *input, const void *head, size_t head_size, int fd, const char *name, iket_error *err) {
     uint8_t *data = NULL;
     size_t size = 0, capacity = 0;
+    *input = (iket_input){0};
+    if (head_size > 0) {
+        IKET_TRY(iket_array_reserve((void **)&data, &capacity, head_size, 1, err));
+        memcpy(data, head, head_size);
+        size = head_size;
+    }
     for (;;) {
         if (size == capacity && iket_array_reserve((void **)&data, &capacity, size + 65536, 1, err) != 0) break;
         ssize_t got = read(fd, data + size, capacity - size);
@@ -90,7 +96,7 @@ int iket_input_open(iket_input *input, const char *path, iket_error *err) {
             *input = (iket_input){.data = data, .size = (size_t)info.st_size, .mapped = 1};
         }
     } else {
-        result = read_all(fd, name, input, err);
+        result = iket_input_read_rest(input, NULL, 0, fd, name, err);
     }
     if (!is_stdin) close(fd);
     if (result == 0 && input->size >= 2 && input->data[0] == 0x1F && input->data[1] == 0x8B) return unpack(input, name, err);

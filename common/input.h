@@ -21,6 +21,9 @@ IKET_MUST_CHECK int iket_input_open(iket_input *input, const char *path, iket_er
 // Frees; the input is empty afterwards. A zero-initialised input is allowed.
 void iket_input_close(iket_input *input);
 
+// Reads what is left on `fd` into memory, behind the `size` bytes at `head` (copied); gzip is not unpacked.
+IKET_MUST_CHECK int iket_input_read_rest(iket_input *input, const void *head, size_t size, int fd, const char *name, iket_error *err);
+
 // Puts up to `size` first bytes of a file into `head` (of a gzip file: of what it holds) and returns how many, -1 when it
 // cannot be read. For telling inputs apart; never for "-", whose bytes would be lost.
 int iket_input_peek(const char *path, void *head, size_t size, iket_error *err);

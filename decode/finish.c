@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // finish.c: the one scan over all records that every reader ends with. It fills what only the records tell (the ends of
 // streams and lifetimes, counts, flags, diagnostics), so that an encoder can plan its output before it replays.
+#include <stdlib.h>
+
 #include "decode/model.h"
 
 static int note_unmatched_pop(iket_trace *trace, const iket_location *l, uint64_t time, int sibling_open, iket_error *err) {
@@ -57,23 +59,16 @@ static int scan_location(iket_trace *trace, iket_location *location, iket_launch
     return 0;
 }
 
-// An eager launch is numbered among the eager ones, a graph's among those of its key (which stand in launch order).
-static void number_launches(iket_trace *trace) {
-    uint32_t eager = 0;
+// An eager launch is numbered among the eager ones, a graph's among those of its key.
+static int number_launches(iket_trace *trace, iket_error *err) {
+    uint32_t *next = calloc(trace->string_count + 1, sizeof *next); // the last one: of the eager launches
+    if (next == NULL) return iket_fail(err, "out of memory (%zu names)", trace->string_count);
     for (size_t i = 0; i < trace->launch_count; i++) {
         iket_launch *launch = &trace->launches[i];
-        if (launch->graph_key == IKET_UNKNOWN) {
-            launch->ordinal = eager++;
-            continue;
-        }
-        launch->ordinal = 0;
-        for (size_t j = i; j > 0; j--) {
-            if (trace->launches[j - 1].graph_key == launch->graph_key) {
-                launch->ordinal = trace->launches[j - 1].ordinal + 1;
-                break;
-            }
-        }
+        launch->ordinal = next[launch->graph_key == IKET_UNKNOWN ? trace->string_count : launch->graph_key]++;
     }
+    free(next);
+    return 0;
 }
 
 int iket_model_finish(iket_trace *trace, iket_error *err) {
@@ -92,6 +87,5 @@ int iket_model_finish(iket_trace *trace, iket_error *err) {
         trace->marker_count += launch->marker_count;
         trace->range_count += launch->range_count;
     }
-    number_launches(trace);
-    return 0;
+    return number_launches(trace, err);
 }

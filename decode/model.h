@@ -108,7 +108,8 @@ const iket_replay_counts *iket_cursor_counts(const iket_cursor *cursor);
 int iket_read_dump(iket_trace *trace, const char *meta, iket_error *err);
 // bin_path NULL: the file that the JSON names, beside it.
 int iket_read_collector(iket_trace *trace, const char *json_path, const char *bin_path, iket_error *err);
-// Reads from trace->path, which may be "-".
-int iket_read_json(iket_trace *trace, iket_error *err);
+// fd -1: reads the file trace->path. Else reads the `size` bytes at `head`, borrowed for the call, and then what fd gives
+// (an input that was begun to find out what it is).
+int iket_read_json(iket_trace *trace, const void *head, size_t size, int fd, iket_error *err);
 
 #endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// open.c: tells an input apart by its content and hands it to its reader.
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decode/model.h"
+
+enum { HEAD_BYTES = 65536 };
+
+typedef enum kind { KIND_DUMP, KIND_COLLECTOR_JSON, KIND_SCHEMA, KIND_JSON, KIND_UNKNOWN } kind;
+
+// Whether `text` holds "KEY" followed by a colon.
+static int has_key(const char *text, size_t size, const char *key) {
+    size_t length = strlen(key);
+    for (const char *p = text; size - (size_t)(p - text) > length;) {
+        p = memmem(p, size - (size_t)(p - text), key, length);
+        if (p == NULL) return 0;
+        p += length;
+        const char *q = p;
+        while (q < text + size && isspace((unsigned char)*q)) q++;
+        if (q < text + size && *q == ':') return 1;
+    }
+    return 0;
+}
+
+static kind kind_of(const char *head, size_t size) {
+    if (size >= 8 && memcmp(head, "IKETDUMP", 8) == 0) return KIND_DUMP;
+    size_t at = size >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    while (at < size && isspace((unsigned char)head[at])) at++;
+    if (at == size || head[at] != '{') return KIND_UNKNOWN;
+    if (has_key(head, size, "\"decodeContexts\"")) return KIND_COLLECTOR_JSON;
+    if (has_key(head, size, "\"__iket_meta_info\"")) return KIND_SCHEMA;
+    return KIND_JSON;
+}
+
+// The number behind "pid_0x" in the last part of a path that has one: iket_pid_0x1092.trace.json, run/pid_0x1092/iket.data.bin.
+static uint64_t pid_of_path(const char *path) {
+    uint64_t pid = 0;
+    for (const char *p = strstr(path, "pid_0x"); p != NULL; p = strstr(p + 1, "pid_0x")) pid = strtoull(p + 6, NULL, 16);
+    return pid;
+}
+
+// The file `name` in the folder of `path`, when it is there. The caller frees it.
+static char *beside(const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    char *other = malloc(folder + strlen(name) + 1);
+    if (other == NULL) return NULL;
+    memcpy(other, path, folder);
+    memcpy(other + folder, name, strlen(name) + 1);
+    if (access(other, F_OK) == 0) return other;
+    free(other);
+    return NULL;
+}
+
+static int open_dump(iket_trace **trace, const char *path, const char *meta, const void *head, size_t size, iket_error *err) {
+    *trace = iket_model_new(path, IKET_SOURCE_DUMP, err);
+    if (*trace == NULL) return -1;
+    iket_input *input = &(*trace)->backing->input;
+    if (head != NULL) {
+        IKET_TRY(iket_input_read_rest(input, head, size, STDIN_FILENO, path, err));
+    } else {
+        IKET_TRY(iket_input_open(input, path, err));
+    }
+    return iket_read_dump(*trace, meta, err);
+}
+
+static int open_collector(iket_trace **trace, const char *path, const char *json_path, const char *bin_path, iket_error *err) {
+    *trace = iket_model_new(path, IKET_SOURCE_COLLECTOR, err);
+    if (*trace == NULL) return -1;
+    return iket_read_collector(*trace, json_path, bin_path, err);
+}
+
+static int open_json(iket_trace **trace, const char *path, const void *head, size_t size, iket_error *err) {
+    *trace = iket_model_new(path, IKET_SOURCE_JSON, err);
+    if (*trace == NULL) return -1;
+    return iket_read_json(*trace, head, size, head != NULL ? STDIN_FILENO : -1, err);
+}
+
+// Bytes that are no dump and no JSON: the collector's raw buffers, when there is a schema of the collector for them.
+static int open_raw(iket_trace **trace, const char *path, const char *meta, iket_error *err) {
+    char head[HEAD_BYTES];
+    char *found = meta == NULL ? beside(path, "iket.data.json") : NULL;
+    const char *json = meta != NULL ? meta : found;
+    if (json == NULL) return iket_fail(err, "%s: byte 0x0: is not an IKET dump, nor a trace.json (raw buffers of NVIDIA's collector need --meta iket.data.json)", path);
+    int got = iket_input_peek(json, head, sizeof head, err), result = -1;
+    if (got >= 0 && kind_of(head, (size_t)got) == KIND_COLLECTOR_JSON) {
+        result = open_collector(trace, path, json, path, err);
+    } else if (got >= 0) {
+        result = iket_fail(err, "%s: byte 0x0: is not an IKET dump (and %s is not an iket.data.json, which the raw buffers of NVIDIA's collector need)", path, json);
+    }
+    free(found);
+    return result;
+}
+
+static int read_head(const char *name, char *head, size_t size, iket_error *err) {
+    size_t used = 0;
+    while (used < size) {
+        ssize_t got = read(STDIN_FILENO, head + used, size - used);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return iket_fail(err, "%s: cannot be read: %s", name, strerror(errno));
+        if (got == 0) break;
+        used += (size_t)got;
+    }
+    return (int)used;
+}
+
+static int open_kind(iket_trace **trace, const char *path, const char *meta, char *head, iket_error *err) {
+    int is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    int got = is_stdin ? read_head(name, head, HEAD_BYTES, err) : iket_input_peek(path, head, HEAD_BYTES, err);
+    if (got < 0) return -1;
+    if (got == 0) return iket_fail(err, "%s: is empty", name);
+    const void *begun = is_stdin ? head : NULL;
+    switch (is_stdin && (uint8_t)head[0] == 0x1F ? KIND_JSON : kind_of(head, (size_t)got)) { // gzip on stdin: only a trace.json is read so
+    case KIND_DUMP: return open_dump(trace, name, meta, begun, (size_t)got, err);
+    case KIND_COLLECTOR_JSON:
+        if (is_stdin) return iket_fail(err, "%s: an iket.data.json is read from its folder, where its data lies", name);
+        return open_collector(trace, name, name, NULL, err);
+    case KIND_SCHEMA: return iket_fail(err, "%s: is a schema (meta.json), not a trace (give the dump, and this as --meta)", name);
+    case KIND_JSON: return open_json(trace, name, begun, (size_t)got, err);
+    default: break;
+    }
+    if (is_stdin) return iket_fail(err, "%s: byte 0x0: is not an IKET dump, nor a trace.json", name);
+    return open_raw(trace, name, meta, err);
+}
+
+int iket_trace_open(iket_trace **trace, const char *path, const iket_open_options *options, iket_error *err) {
+    *trace = NULL;
+    char *head = malloc(HEAD_BYTES);
+    if (head == NULL) return iket_fail(err, "%s: out of memory", path);
+    int result = open_kind(trace, path, options != NULL ? options->meta : NULL, head, err);
+    free(head);
+    if (result != 0) {
+        iket_trace_free(*trace);
+        *trace = NULL;
+        return -1;
+    }
+    if ((*trace)->pid == 0) (*trace)->pid = pid_of_path(path);
+    if ((*trace)->pid == 0 && options != NULL) (*trace)->pid = options->pid;
+    return 0;
+}
