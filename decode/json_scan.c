@@ -45,6 +45,17 @@ static int cut_off(const iket_scan *scan, int result, const char *what, iket_err
     return iket_scan_fail(scan, err, "the file ends inside %s (it is cut off)", what);
 }
 
+int iket_scan_bom(iket_scan *scan, iket_error *err) {
+    static const uint8_t mark[] = {0xEF, 0xBB, 0xBF};
+    while (scan->end - scan->at < 3) {
+        int result = more(scan, err);
+        if (result < 0) return -1;
+        if (result == 0) return 0;
+    }
+    if (memcmp(scan->at, mark, sizeof mark) == 0) scan->at += sizeof mark;
+    return 0;
+}
+
 int iket_scan_peek_slow(iket_scan *scan, iket_error *err) {
     for (;;) {
         const uint8_t *p = scan->at;

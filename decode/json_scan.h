@@ -41,6 +41,9 @@ typedef struct iket_scan_text {
 void iket_scan_start(iket_scan *scan, iket_byte_source *source);
 void iket_scan_stop(iket_scan *scan);
 
+// Passes over a UTF-8 byte order mark, where the input starts with one.
+IKET_MUST_CHECK int iket_scan_bom(iket_scan *scan, iket_error *err);
+
 // Offset of the next byte in the (inflated) input.
 static inline uint64_t iket_scan_offset(const iket_scan *scan) {
     return scan->source->offset + (uint64_t)(scan->at - scan->source->data);

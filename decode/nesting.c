@@ -45,8 +45,6 @@ struct iket_nesting {
     size_t lanes_made;
     uint32_t *token_of;               // [decl_count]: the first decl of the same name, filled when first met
     size_t decl_count;
-    iket_interval *markers;           // of this warp: borrowed
-    size_t marker_count;
 };
 
 struct iket_nesting *iket_nesting_new(size_t decl_count, iket_error *err) {
@@ -169,7 +167,7 @@ static int choose_token_lane(struct iket_nesting *n, const iket_interval *r, uin
     return 0;
 }
 
-static int add_token(struct iket_nesting *n, const iket_interval *r, lane *l, uint32_t token, iket_error *err) {
+static int add_token(const iket_interval *r, lane *l, uint32_t token, iket_error *err) {
     IKET_TRY(IKET_RESERVE(l->edges, l->edge_count, l->edge_capacity, 2, err));
     iket_stored_event begin = {.time = r->start, .bits = r->bits, .decl = r->decl, .op = IKET_OP_TOKEN_BEGIN, .payload_type = r->payload_type};
     iket_stored_event end = {.time = r->end, .bits = r->end_bits, .decl = r->decl, .op = IKET_OP_TOKEN_END, .payload_type = r->end_payload_type};
@@ -202,7 +200,7 @@ static int add_range(struct iket_nesting *n, iket_trace *trace, uint32_t locatio
         uint32_t token = n->token_of[r->decl];
         IKET_TRY(choose_token_lane(n, r, token, &l, err));
         if (l == NULL) return too_many(trace, location, err);
-        IKET_TRY(add_token(n, r, l, token, err));
+        IKET_TRY(add_token(r, l, token, err));
     }
     if (n->lane_count == lanes || lanes == 0) return 0;
     const iket_location *at = &trace->locations[location];
@@ -286,9 +284,13 @@ static int write_stream(lane *l, const iket_interval *markers, size_t marker_cou
             if (best == NULL || before(&marker, best)) best = &marker;
         }
         to[i] = *best;
-        if (best == &marker) m++;
-        else if (t < l->edge_count && best == &l->edges[t].event) t++;
-        else s++;
+        if (best == &marker) {
+            m++;
+        } else if (t < l->edge_count && best == &l->edges[t].event) {
+            t++;
+        } else {
+            s++;
+        }
     }
     backing->event_count += total;
     return 0;

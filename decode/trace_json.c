@@ -370,6 +370,7 @@ static int read_document(iket_trace_json *doc, iket_error *err) {
     iket_scan *scan = &doc->scan;
     iket_scan_text key;
     int first = 1, more, known = 0;
+    IKET_TRY(iket_scan_bom(scan, err));
     IKET_TRY(iket_scan_object(scan, err));
     while ((more = iket_scan_key(scan, &first, &key, err)) > 0) {
         known = 1;
