@@ -262,37 +262,57 @@ static int before(const iket_stored_event *a, const iket_stored_event *b) {
     return rank_of(a->op) < rank_of(b->op);
 }
 
-// Merges the lane's stack, its tokens and (for the first lane) the markers into the model's events.
+// The three sequences of a stream on their way into one.
+typedef struct merge {
+    const iket_stored_event *stack, *stack_end;
+    const iket_stored_event *next_push; // the first push at or behind `stack`
+    const edge *edges, *edges_end;
+    const iket_interval *markers, *markers_end;
+} merge;
+
+// A marker at the time of a pop was most likely made inside the range that ends, unless another range begins then.
+static int marker_first(merge *m, const iket_stored_event *marker, const iket_stored_event *other) {
+    if (other->op != IKET_OP_POP || other->time != marker->time) return before(marker, other);
+    if (m->next_push < m->stack) m->next_push = m->stack;
+    while (m->next_push < m->stack_end && m->next_push->op != IKET_OP_PUSH) m->next_push++;
+    return m->next_push == m->stack_end || m->next_push->time != marker->time;
+}
+
+static iket_stored_event next_event(merge *m) {
+    const iket_stored_event *best = m->stack < m->stack_end ? m->stack : NULL;
+    int from_edges = m->edges < m->edges_end && (best == NULL || before(&m->edges->event, best));
+    if (from_edges) best = &m->edges->event;
+    if (m->markers < m->markers_end) {
+        const iket_interval *i = m->markers;
+        iket_stored_event marker = {.time = i->start, .bits = i->bits, .decl = i->decl, .op = IKET_OP_MARKER, .payload_type = i->payload_type};
+        if (best == NULL || marker_first(m, &marker, best)) {
+            m->markers++;
+            return marker;
+        }
+    }
+    if (from_edges) {
+        m->edges++;
+    } else {
+        m->stack++;
+    }
+    return *best;
+}
+
+// Appends the lane's stack and tokens, and the markers given, as one stream.
 static int write_stream(lane *l, const iket_interval *markers, size_t marker_count, iket_trace *trace, uint32_t location, iket_error *err) {
     struct iket_backing *backing = trace->backing;
     size_t total = l->stack.count + l->edge_count + marker_count;
+    if (total > UINT32_MAX) return iket_fail(err, "more than %u events on one warp", UINT32_MAX);
     IKET_TRY(IKET_RESERVE(backing->events, backing->event_count, backing->event_capacity, total, err));
     iket_stream *stream = iket_model_stream(trace, err);
     if (stream == NULL) return -1;
-    if (total > UINT32_MAX) return iket_fail(err, "more than %u events on one warp", UINT32_MAX);
     *stream = (iket_stream){.location = location, .lane = IKET_UNKNOWN, .source = backing->event_count, .source_count = (uint32_t)total,
                             .end = l->has_unclosed ? l->unclosed_end : trace->locations[location].end};
     if (l->edge_count > 1) qsort(l->edges, l->edge_count, sizeof *l->edges, edge_order);
-    size_t s = 0, t = 0, m = 0;
-    iket_stored_event *to = backing->events + backing->event_count;
-    for (size_t i = 0; i < total; i++) {
-        const iket_stored_event *best = s < l->stack.count ? &l->stack.items[s] : NULL;
-        if (t < l->edge_count && (best == NULL || before(&l->edges[t].event, best))) best = &l->edges[t].event;
-        iket_stored_event marker = {0};
-        if (m < marker_count) {
-            marker = (iket_stored_event){.time = markers[m].start, .bits = markers[m].bits, .decl = markers[m].decl, .op = IKET_OP_MARKER, .payload_type = markers[m].payload_type};
-            if (best == NULL || before(&marker, best)) best = &marker;
-        }
-        to[i] = *best;
-        if (best == &marker) {
-            m++;
-        } else if (t < l->edge_count && best == &l->edges[t].event) {
-            t++;
-        } else {
-            s++;
-        }
-    }
-    backing->event_count += total;
+    merge m = {.markers = markers, .markers_end = markers + marker_count};
+    if (l->stack.count > 0) m.stack_end = (m.next_push = m.stack = l->stack.items) + l->stack.count;
+    if (l->edge_count > 0) m.edges_end = (m.edges = l->edges) + l->edge_count;
+    for (size_t i = 0; i < total; i++) backing->events[backing->event_count++] = next_event(&m);
     return 0;
 }
 
