@@ -23,8 +23,8 @@ static int make_token(int fd, char token[IKET_TOKEN_MAX + 1]) {
     return write(fd, line, (size_t)length) == length ? 0 : -1;
 }
 
-int iket_access_read_token(iket_access *access, const char *path, int *made, iket_error *err) {
-    *made = 0;
+int iket_access_read_token(iket_access *access, const char *path, iket_token_state *state, iket_error *err) {
+    struct stat info;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
         int failed = make_token(fd, access->token);
@@ -33,19 +33,20 @@ int iket_access_read_token(iket_access *access, const char *path, int *made, ike
             unlink(path);
             return iket_fail(err, "%s: a new token cannot be written", path);
         }
-        *made = 1;
+        *state = IKET_TOKEN_MADE;
         return 0;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return iket_fail(err, "%s: the token cannot be read: %s", path, strerror(errno));
     char text[IKET_TOKEN_MAX + 2];
     ssize_t n = read(fd, text, sizeof text - 1);
+    *state = fstat(fd, &info) == 0 && (info.st_mode & 077) != 0 ? IKET_TOKEN_SHARED : IKET_TOKEN_KEPT;
     close(fd);
     if (n < 0) return iket_fail(err, "%s: the token cannot be read: %s", path, strerror(errno));
     text[n] = 0;
     size_t length = 0;
     while (is_token_byte(text[length])) length++;
-    if (text[length] != 0 && text[length] != '\n' && text[length] != '\r') {
+    if (length < (size_t)n && text[length] != '\n' && text[length] != '\r') {
         return iket_fail(err, "%s: byte 0x%zx: a token is one line of letters, digits and -._~ (name a file that does not exist, and one is made)", path, length);
     }
     if (length < IKET_TOKEN_MIN || length > IKET_TOKEN_MAX) {

@@ -25,8 +25,14 @@ typedef struct iket_access {
 } iket_access;
 
 // Reads the token from the first line of a file. A file that does not exist is made, for its owner alone, with a random
-// token; *made tells.
-IKET_MUST_CHECK int iket_access_read_token(iket_access *access, const char *path, int *made, iket_error *err);
+// token.
+typedef enum iket_token_state {
+    IKET_TOKEN_KEPT,
+    IKET_TOKEN_MADE,   // just now
+    IKET_TOKEN_SHARED, // other users of this machine can read the file
+} iket_token_state;
+
+IKET_MUST_CHECK int iket_access_read_token(iket_access *access, const char *path, iket_token_state *state, iket_error *err);
 
 // Splits "name:port", "[::1]:port", "name" into its lower-case name, without brackets. 0: it is neither.
 int iket_host_split(const char *field, char name[IKET_HOST_MAX]);

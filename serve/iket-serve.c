@@ -114,7 +114,9 @@ static void open_browser(const char *url) {
 
 static void announce(const iket_server *server, const settings *s) {
     const uint16_t ports[] = {iket_server_port(server), iket_server_ui_port(server)};
-    if (iket_server_made_token(server)) fprintf(stderr, "%s: %s: made, with a new token\n", command.name, s->server.token_file);
+    iket_token_state token = iket_server_token_state(server);
+    if (token == IKET_TOKEN_MADE) fprintf(stderr, "%s: %s: made, with a new token\n", command.name, s->server.token_file);
+    if (token == IKET_TOKEN_SHARED) fprintf(stderr, "%s: %s: others can read it (chmod 600 keeps it yours)\n", command.name, s->server.token_file);
     if (!iket_server_is_loopback(server) && s->server.token_file == NULL) fprintf(stderr, "%s: --insecure: whoever reaches %s can read the traces\n", command.name, s->server.host);
     if (ports[1] != 0) fprintf(stderr, "%s: the Perfetto UI is on port %u\n", command.name, (unsigned)ports[1]);
     char line[1024];

@@ -93,6 +93,7 @@ static int start(iket_site *site, iket_error *err) {
         MHD_OPTION_CONNECTION_LIMIT, limit + threads,
         MHD_OPTION_CONNECTION_TIMEOUT, settings->timeout,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_PER_CONNECTION,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, site,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, site,
@@ -130,9 +131,10 @@ static int prepare_access(iket_server *server, iket_error *err) {
     if (!address.is_loopback && settings->token_file == NULL && !settings->insecure) {
         return iket_fail(err, "--host %s: anyone who reaches this address could read the traces (give --token-file FILE, or --insecure if that is meant)", settings->host);
     }
-    if (settings->token_file != NULL) IKET_TRY(iket_access_read_token(access, settings->token_file, &server->made_token, err));
+    if (settings->token_file != NULL) IKET_TRY(iket_access_read_token(access, settings->token_file, &server->token_state, err));
     access->any_address = !address.is_loopback;
     access->hosts[access->host_count++] = settings->host;
+    if (address.is_wildcard && gethostname(server->machine, sizeof server->machine - 1) == 0) access->hosts[access->host_count++] = server->machine;
     for (size_t i = 0; i < settings->host_name_count; i++) access->hosts[access->host_count++] = settings->host_names[i];
     for (size_t i = 0; i < settings->ui_origin_count; i++) access->origins[access->origin_count++] = settings->ui_origins[i];
     return 0;
@@ -160,7 +162,7 @@ static int open_ui(iket_server *server, iket_error *err) {
 
 static void compose_url(iket_server *server) {
     const iket_site *site = &server->traces;
-    const char *address = site->listener.address;
+    const char *address = server->machine[0] != 0 ? server->machine : site->listener.address;
     int six = strchr(address, ':') != NULL;
     int used = snprintf(server->url, sizeof server->url, "%s://%s%s%s:%u/", server->certificate != NULL ? "https" : "http", six ? "[" : "", address, six ? "]" : "", (unsigned)site->listener.port);
     if (site->access.token[0] != 0) snprintf(server->url + used, sizeof server->url - (size_t)used, "?token=%s", site->access.token);
@@ -200,7 +202,7 @@ const char *iket_server_url(const iket_server *server) { return server->url; }
 uint16_t iket_server_port(const iket_server *server) { return server->traces.listener.port; }
 uint16_t iket_server_ui_port(const iket_server *server) { return server->ui.daemon != NULL ? server->ui.listener.port : 0; }
 int iket_server_is_loopback(const iket_server *server) { return server->traces.listener.is_loopback; }
-int iket_server_made_token(const iket_server *server) { return server->made_token; }
+iket_token_state iket_server_token_state(const iket_server *server) { return server->token_state; }
 
 static void wait_for_answers(iket_server *server, unsigned grace_ms, int (*hurry)(void *), void *context) {
     enum { STEP_MS = 5 };

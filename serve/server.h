@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "serve/access.h"
 
 enum { IKET_SERVE_NAMES = 8 };
 
@@ -45,8 +46,8 @@ const char *iket_server_url(const iket_server *server);
 
 uint16_t iket_server_port(const iket_server *server);
 uint16_t iket_server_ui_port(const iket_server *server); // 0: there is none
+iket_token_state iket_server_token_state(const iket_server *server);
 int iket_server_is_loopback(const iket_server *server);
-int iket_server_made_token(const iket_server *server);   // the token file was made just now
 
 // Takes no new connections, waits up to `grace_ms` for what is in flight, or until `hurry` returns 1, and ends.
 void iket_server_close(iket_server *server, unsigned grace_ms, int (*hurry)(void *context), void *context);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,7 +92,7 @@ typedef struct {
 static enum MHD_Result add_argument(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
     token_free_query *query = context;
     (void)kind;
-    if (strcmp(key, "token") == 0) return MHD_YES;
+    if (strcasecmp(key, "token") == 0) return MHD_YES;
     iket_sink_text(&query->sink, query->any ? "&" : "?");
     iket_sink_text(&query->sink, key);
     if (value != NULL) iket_sink_text(&query->sink, "=");

@@ -28,8 +28,9 @@ struct iket_server {
     char *folder;  // absolute, for the commands that the index shows
     iket_site traces, ui; // ui.daemon is NULL without a UI
     char *certificate, *key; // contents
+    char machine[256]; // this machine's name, where the server listens on all of its addresses; else ""
     char url[640];
-    int made_token;
+    iket_token_state token_state;
     atomic_int stopping;
 };
 
