@@ -41,8 +41,15 @@ static char *special(char *at, double value) {
     return at + length;
 }
 
+// An integer 0 has no sign in JSON, so that a negative zero must look like a fraction.
+static char *negative_zero(char *at) {
+    memcpy(at, "-0.0", 4);
+    return at + 4;
+}
+
 char *iket_text_f32(char *at, float value) {
     if (!isfinite(value)) return special(at, (double)value);
+    if (value == 0 && signbit(value)) return negative_zero(at);
     for (int digits = 1;; digits++) {
         int length = snprintf(at, IKET_TEXT_NUMBER, "%.*g", digits, (double)value);
         if (digits >= 9 || strtof(at, NULL) == value) return at + length;
@@ -51,6 +58,7 @@ char *iket_text_f32(char *at, float value) {
 
 char *iket_text_f64(char *at, double value) {
     if (!isfinite(value)) return special(at, value);
+    if (value == 0 && signbit(value)) return negative_zero(at);
     for (int digits = 1;; digits++) {
         int length = snprintf(at, IKET_TEXT_NUMBER, "%.*g", digits, value);
         if (digits >= 17 || strtod(at, NULL) == value) return at + length;

@@ -307,7 +307,7 @@ static int begin_event(struct iket_cursor_state *s, const record *r, iket_event 
 // Turns a record into an event. 1: *event is filled; 0: the record gives none; -1: out of memory.
 static inline int apply(struct iket_cursor_state *s, const record *r, iket_event *event, iket_error *err) {
     event->decl = r->decl;
-    event->time = r->time;
+    event->time = event->recorded = r->time;
     event->payload = (iket_payload){r->bits, r->payload_type};
     event->unclosed = 0;
     event->depth = 0;
@@ -359,6 +359,7 @@ static int finish(struct iket_cursor_state *s, iket_event *event) {
     }
     event->payload = (iket_payload){0, IKET_PAYLOAD_NONE};
     event->unclosed = 1;
+    event->recorded = s->counts.end;
     end_event(s, event, &begin, s->counts.end);
     s->counts.unclosed_ranges++;
     s->counts.events++;

@@ -112,4 +112,11 @@ int iket_read_collector(iket_trace *trace, const char *json_path, const char *bi
 // (an input that was begun to find out what it is).
 int iket_read_json(iket_trace *trace, const void *head, size_t size, int fd, iket_error *err);
 
+// The steps of iket_trace_open, for rows.c, which reads a trace.json itself: the first bytes of an input (of what gzip
+// holds; how many, -1: error), whether they are a trace.json's, and the rest of the way with any input.
+enum { IKET_HEAD_BYTES = 65536 };
+int iket_open_peek(const char *path, char head[IKET_HEAD_BYTES], iket_error *err);
+int iket_open_is_json(const char *path, const char *head, int got);
+int iket_open_begun(iket_trace **trace, const char *path, const iket_open_options *options, const char *head, int got, iket_error *err);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "decode/model.h"
 
-enum { HEAD_BYTES = 65536 };
+#define STANDARD_INPUT "standard input"
 
 typedef enum kind { KIND_DUMP, KIND_COLLECTOR_JSON, KIND_SCHEMA, KIND_JSON, KIND_UNKNOWN } kind;
 
@@ -82,7 +82,7 @@ static int open_json(iket_trace **trace, const char *path, const void *head, siz
 
 // Bytes that are no dump and no JSON: the collector's raw buffers, when there is a schema of the collector for them.
 static int open_raw(iket_trace **trace, const char *path, const char *meta, iket_error *err) {
-    char head[HEAD_BYTES];
+    char head[IKET_HEAD_BYTES];
     char *found = meta == NULL ? beside(path, "iket.data.json") : NULL;
     const char *json = meta != NULL ? meta : found;
     if (json == NULL) return iket_fail(err, "%s: byte 0x0: is not an IKET dump, nor a trace.json (raw buffers of NVIDIA's collector need --meta iket.data.json)", path);
@@ -108,14 +108,25 @@ static int read_head(const char *name, char *head, size_t size, iket_error *err)
     return (int)used;
 }
 
-static int open_kind(iket_trace **trace, const char *path, const char *meta, char *head, iket_error *err) {
+int iket_open_peek(const char *path, char head[IKET_HEAD_BYTES], iket_error *err) {
     int is_stdin = strcmp(path, "-") == 0;
-    const char *name = is_stdin ? "standard input" : path;
-    int got = is_stdin ? read_head(name, head, HEAD_BYTES, err) : iket_input_peek(path, head, HEAD_BYTES, err);
-    if (got < 0) return -1;
+    const char *name = is_stdin ? STANDARD_INPUT : path;
+    int got = is_stdin ? read_head(name, head, IKET_HEAD_BYTES, err) : iket_input_peek(path, head, IKET_HEAD_BYTES, err);
     if (got == 0) return iket_fail(err, "%s: is empty", name);
+    return got;
+}
+
+static kind kind_of_input(int is_stdin, const char *head, int got) {
+    return is_stdin && (uint8_t)head[0] == 0x1F ? KIND_JSON : kind_of(head, (size_t)got); // gzip on stdin: only a trace.json is read so
+}
+
+int iket_open_is_json(const char *path, const char *head, int got) { return kind_of_input(strcmp(path, "-") == 0, head, got) == KIND_JSON; }
+
+static int open_kind(iket_trace **trace, const char *path, const char *meta, const char *head, int got, iket_error *err) {
+    int is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? STANDARD_INPUT : path;
     const void *begun = is_stdin ? head : NULL;
-    switch (is_stdin && (uint8_t)head[0] == 0x1F ? KIND_JSON : kind_of(head, (size_t)got)) { // gzip on stdin: only a trace.json is read so
+    switch (kind_of_input(is_stdin, head, got)) {
     case KIND_DUMP: return open_dump(trace, name, meta, begun, (size_t)got, err);
     case KIND_COLLECTOR_JSON:
         if (is_stdin) return iket_fail(err, "%s: an iket.data.json is read from its folder, where its data lies", name);
@@ -128,13 +139,9 @@ static int open_kind(iket_trace **trace, const char *path, const char *meta, cha
     return open_raw(trace, name, meta, err);
 }
 
-int iket_trace_open(iket_trace **trace, const char *path, const iket_open_options *options, iket_error *err) {
+int iket_open_begun(iket_trace **trace, const char *path, const iket_open_options *options, const char *head, int got, iket_error *err) {
     *trace = NULL;
-    char *head = malloc(HEAD_BYTES);
-    if (head == NULL) return iket_fail(err, "%s: out of memory", path);
-    int result = open_kind(trace, path, options != NULL ? options->meta : NULL, head, err);
-    free(head);
-    if (result != 0) {
+    if (open_kind(trace, path, options != NULL ? options->meta : NULL, head, got, err) != 0) {
         iket_trace_free(*trace);
         *trace = NULL;
         return -1;
@@ -142,4 +149,14 @@ int iket_trace_open(iket_trace **trace, const char *path, const iket_open_option
     if ((*trace)->pid == 0) (*trace)->pid = pid_of_path(path);
     if ((*trace)->pid == 0 && options != NULL) (*trace)->pid = options->pid;
     return 0;
+}
+
+int iket_trace_open(iket_trace **trace, const char *path, const iket_open_options *options, iket_error *err) {
+    *trace = NULL;
+    char *head = malloc(IKET_HEAD_BYTES);
+    if (head == NULL) return iket_fail(err, "%s: out of memory", path);
+    int got = iket_open_peek(path, head, err);
+    int result = got < 0 ? -1 : iket_open_begun(trace, path, options, head, got, err);
+    free(head);
+    return result;
 }

@@ -223,6 +223,7 @@ typedef struct iket_event {
     iket_event_kind kind;
     const iket_decl *decl;  // of the marker or the range
     uint64_t time;          // of an END: never before its begin
+    uint64_t recorded;      // the time in the record; of an unclosed END: the stream's end
     iket_payload payload;
     iket_begin begin;       // of an END: its begin
     uint32_t depth;         // of a stack range: number of stack ranges around it

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// encode.h: a trace, or a selection of it, as a file. Encoders replay the model and write front to back into a sink; their
+// memory is bound by warps, not by events. They do not close the sink.
+#ifndef IKET_ENCODE_H
+#define IKET_ENCODE_H
+
+#include "common/sink.h"
+#include "decode/include/iket/select.h"
+#include "decode/include/iket/trace.h"
+
+// IKET's own JSON (doc/FORMAT.md section 5). selection NULL: everything. Fails for lack of memory or when the sink does.
+IKET_MUST_CHECK int iket_write_json(const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_error *err);
+
+typedef struct iket_pftrace_facts { // what was written
+    uint64_t slices, instants, tracks;
+    uint64_t too_deep; // ranges left out because they lie deeper than the format's readers allow
+} iket_pftrace_facts;
+
+// Perfetto's protobuf trace (doc/pftrace.md). facts may be NULL.
+IKET_MUST_CHECK int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err);
+
+// A diagnostics counter in plain words with what to do about it: "3 ranges were still open …". Returns the length as
+// snprintf does. Only for a count above 0.
+int iket_diagnostic_text(const char *counter, uint64_t count, char *text, size_t size);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// pftrace_packet.c: the bytes of packets.
+#include <stdlib.h>
+
+#include "decode/pftrace.h"
+
+enum {
+    SEQUENCE = 1, CLOCK_BOOTTIME = 6, CLOCK_OURS = 64, CLEARED_AND_NEEDS_STATE = 3, CATEGORY_COMPUTE = 2,
+    EVENT_BYTES = 128, // more than an event packet takes: below that, every length fits one byte
+};
+
+// ---- through protobuf-c ---------------------------------------------------------------------------------------------
+
+typedef struct sink_buffer {
+    ProtobufCBuffer base;
+    iket_sink *sink;
+} sink_buffer;
+
+static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data) { iket_sink_write(((sink_buffer *)buffer)->sink, data, size); }
+
+static uint8_t *put_varint(uint8_t *at, uint64_t value) {
+    for (; value >= 0x80; value >>= 7) *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+int iket_pf_packet(iket_pf *pf, Iket__Perfetto__TracePacket *packet, int has_time, uint64_t time, iket_error *err) {
+    packet->has_trusted_packet_sequence_id = 1;
+    packet->trusted_packet_sequence_id = SEQUENCE;
+    if (has_time) {
+        packet->has_timestamp = 1;
+        packet->timestamp = time - pf->now;
+        pf->now = time;
+    }
+    size_t size = iket__perfetto__trace_packet__get_packed_size(packet);
+    uint8_t *at = iket_sink_reserve(pf->sink, 16);
+    *at++ = 0x0A;
+    iket_sink_commit(pf->sink, put_varint(at, size));
+    sink_buffer buffer = {.base = {.append = append}, .sink = pf->sink};
+    iket__perfetto__trace_packet__pack_to_buffer(packet, &buffer.base);
+    return pf->sink->failed ? iket_fail(err, "%s", pf->sink->error.message) : 0;
+}
+
+static Iket__Perfetto__InternedName **intern(size_t count) {
+    Iket__Perfetto__InternedName **list = malloc((count + 1) * sizeof *list), *names = malloc((count + 1) * sizeof *names);
+    if (list == NULL || names == NULL) {
+        free(list);
+        free(names);
+        return NULL;
+    }
+    for (size_t i = 0; i <= count; i++) { // list[0] owns the names, so it stands for an empty list as well
+        iket__perfetto__interned_name__init(&names[i]);
+        names[i].has_iid = 1;
+        names[i].iid = i + 1;
+        list[i] = &names[i];
+    }
+    return list;
+}
+
+static void drop_interned(Iket__Perfetto__InternedName **list) {
+    if (list != NULL) free(list[0]);
+    free(list);
+}
+
+static void name_categories(Iket__Perfetto__InternedName **list) {
+    static const char *const categories[] = {"launch", "lifetime", "range", "token", "marker", "diagnostic"};
+    for (size_t i = 0; i < IKET_PF_CAT_COUNT; i++) list[i]->name = (char *)(uintptr_t)categories[i];
+}
+
+static void name_annotations(Iket__Perfetto__InternedName **list) {
+    static const char *const annotations[] = {
+#define NAME(id, text) text,
+        IKET_PF_ANNOTATIONS(NAME)
+#undef NAME
+    };
+    for (size_t i = 0; i + 1 < IKET_PF_NAME_END; i++) list[i]->name = (char *)(uintptr_t)annotations[i];
+}
+
+static int write_preamble(iket_pf *pf, uint64_t start, Iket__Perfetto__InternedData *interned, iket_error *err) {
+    Iket__Perfetto__ClockSnapshot__Clock clocks[2] = {IKET__PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT, IKET__PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT};
+    Iket__Perfetto__ClockSnapshot__Clock *clock_list[2] = {&clocks[0], &clocks[1]};
+    for (int i = 0; i < 2; i++) {
+        clocks[i].has_clock_id = clocks[i].has_timestamp = 1;
+        clocks[i].clock_id = i == 0 ? CLOCK_OURS : CLOCK_BOOTTIME;
+        clocks[i].timestamp = start;
+    }
+    clocks[0].has_is_incremental = clocks[0].is_incremental = 1;
+    Iket__Perfetto__ClockSnapshot snapshot = IKET__PERFETTO__CLOCK_SNAPSHOT__INIT;
+    snapshot.n_clocks = 2;
+    snapshot.clocks = clock_list;
+    Iket__Perfetto__TracePacketDefaults defaults = IKET__PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
+    defaults.has_timestamp_clock_id = 1;
+    defaults.timestamp_clock_id = CLOCK_OURS;
+    Iket__Perfetto__TracePacket packet = IKET__PERFETTO__TRACE_PACKET__INIT;
+    packet.has_sequence_flags = 1;
+    packet.sequence_flags = CLEARED_AND_NEEDS_STATE;
+    packet.clock_snapshot = &snapshot;
+    packet.trace_packet_defaults = &defaults;
+    packet.interned_data = interned;
+    pf->now = start;
+    return iket_pf_packet(pf, &packet, 0, 0, err);
+}
+
+int iket_pf_preamble(iket_pf *pf, uint64_t start, uint32_t queues, iket_error *err) {
+    const iket_trace *trace = pf->trace;
+    Iket__Perfetto__InternedData interned = IKET__PERFETTO__INTERNED_DATA__INIT;
+    Iket__Perfetto__GraphicsContext context = IKET__PERFETTO__GRAPHICS_CONTEXT__INIT, *contexts = &context;
+    context.has_iid = context.has_pid = 1;
+    context.iid = 1;
+    context.pid = (int32_t)(trace->pid & INT32_MAX);
+    interned.n_graphics_contexts = 1;
+    interned.graphics_contexts = &contexts;
+    interned.n_event_names = trace->string_count + 1;
+    interned.n_event_categories = IKET_PF_CAT_COUNT;
+    interned.n_debug_annotation_names = IKET_PF_NAME_END - 1;
+    interned.event_names = intern(interned.n_event_names);
+    interned.event_categories = intern(interned.n_event_categories);
+    interned.debug_annotation_names = intern(interned.n_debug_annotation_names);
+    Iket__Perfetto__RenderStageSpecification *stages = calloc(queues + 1, sizeof *stages), **stage_list = calloc(queues + 1, sizeof *stage_list);
+    char (*queue_names)[32] = calloc(queues + 1, sizeof *queue_names);
+    int result;
+    if (interned.event_names == NULL || interned.event_categories == NULL || interned.debug_annotation_names == NULL || stages == NULL || stage_list == NULL || queue_names == NULL) {
+        result = iket_fail(err, "out of memory (%zu names)", trace->string_count);
+    } else {
+        for (size_t i = 0; i < trace->string_count; i++) interned.event_names[i]->name = trace->strings[i];
+        interned.event_names[trace->string_count]->name = (char *)(uintptr_t)"warp lifetime";
+        name_categories(interned.event_categories);
+        name_annotations(interned.debug_annotation_names);
+        for (uint32_t i = 0; i <= queues; i++) { // iid 1 is the stage "kernel", the queues follow
+            iket__perfetto__render_stage_specification__init(&stages[i]);
+            stages[i].has_iid = stages[i].has_category = 1;
+            stages[i].iid = i + 1;
+            stages[i].category = CATEGORY_COMPUTE;
+            snprintf(queue_names[i], sizeof queue_names[i], i == 0 ? "kernel" : "Kernels %u", i);
+            stages[i].name = queue_names[i];
+            stage_list[i] = &stages[i];
+        }
+        interned.n_gpu_specifications = queues + 1;
+        interned.gpu_specifications = stage_list;
+        result = write_preamble(pf, start, &interned, err);
+    }
+    drop_interned(interned.event_names);
+    drop_interned(interned.event_categories);
+    drop_interned(interned.debug_annotation_names);
+    free(stages);
+    free(stage_list);
+    free(queue_names);
+    return result;
+}
+
+// ---- by hand --------------------------------------------------------------------------------------------------------
+// Keys are (field number << 3 | wire type); field numbers stand in proto/iket_perfetto.proto.
+
+enum {
+    PACKET_TIMESTAMP = 8 << 3, PACKET_SEQUENCE = 10 << 3, PACKET_TRACK_EVENT = 11 << 3 | 2,
+    EVENT_CATEGORY = 3 << 3, EVENT_ANNOTATION = 4 << 3 | 2, EVENT_TYPE = 9 << 3, EVENT_NAME = 10 << 3, EVENT_TRACK = 11 << 3,
+    ANNOTATION_NAME = 1 << 3, ANNOTATION_BOOL = 2 << 3, ANNOTATION_UINT = 3 << 3, ANNOTATION_INT = 4 << 3, ANNOTATION_DOUBLE = 5 << 3 | 1, ANNOTATION_POINTER = 7 << 3,
+};
+
+static uint8_t *put_field(uint8_t *at, int key, uint64_t value) {
+    *at++ = (uint8_t)key;
+    return put_varint(at, value);
+}
+
+static uint8_t *put_annotation(uint8_t *at, int name, int key, uint64_t value) {
+    *at++ = EVENT_ANNOTATION;
+    uint8_t *length = at++;
+    at = put_field(at, ANNOTATION_NAME, (uint64_t)name);
+    at = put_field(at, key, value);
+    *length = (uint8_t)(at - length - 1);
+    return at;
+}
+
+static uint8_t *put_payload(uint8_t *at, int name, iket_payload payload) {
+    switch (payload.type) {
+    case IKET_PAYLOAD_NONE: return at;
+    case IKET_PAYLOAD_I8:
+    case IKET_PAYLOAD_I16:
+    case IKET_PAYLOAD_I32:
+    case IKET_PAYLOAD_I64: return put_annotation(at, name, ANNOTATION_INT, (uint64_t)iket_payload_signed(payload));
+    case IKET_PAYLOAD_POINTER: return put_annotation(at, name, ANNOTATION_POINTER, payload.bits);
+    case IKET_PAYLOAD_F32:
+    case IKET_PAYLOAD_F64: break;
+    default: return put_annotation(at, name, ANNOTATION_UINT, payload.bits);
+    }
+    double value = iket_payload_double(payload);
+    *at++ = EVENT_ANNOTATION;
+    *at++ = 2 + 1 + sizeof value;
+    at = put_field(at, ANNOTATION_NAME, (uint64_t)name);
+    *at++ = ANNOTATION_DOUBLE;
+    memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+void iket_pf_event(iket_pf *pf, uint64_t time, int type, uint64_t track, uint64_t name_iid, int category, const iket_pf_extra *extra) {
+    uint8_t *packet = iket_sink_reserve(pf->sink, EVENT_BYTES), *at = packet + 2;
+    at = put_field(at, PACKET_TIMESTAMP, time - pf->now);
+    at = put_field(at, PACKET_SEQUENCE, SEQUENCE);
+    *at++ = PACKET_TRACK_EVENT;
+    uint8_t *event_length = at++;
+    if (type != IKET_PF_END) at = put_field(at, EVENT_CATEGORY, (uint64_t)category);
+    if (extra != NULL) {
+        at = put_payload(at, IKET_PF_NAME_PAYLOAD, extra->payload);
+        at = put_payload(at, IKET_PF_NAME_END_PAYLOAD, extra->end_payload);
+        if (extra->unclosed) at = put_annotation(at, IKET_PF_NAME_UNCLOSED, ANNOTATION_BOOL, 1);
+        if (extra->has_recorded) at = put_annotation(at, IKET_PF_NAME_RECORDED_AT, ANNOTATION_UINT, extra->recorded_at);
+    }
+    at = put_field(at, EVENT_TYPE, (uint64_t)type);
+    if (type != IKET_PF_END) at = put_field(at, EVENT_NAME, name_iid);
+    at = put_field(at, EVENT_TRACK, track);
+    *event_length = (uint8_t)(at - event_length - 1);
+    packet[0] = 0x0A;
+    packet[1] = (uint8_t)(at - packet - 2);
+    iket_sink_commit(pf->sink, at);
+    pf->now = time;
+}
