@@ -8,14 +8,30 @@
 #include "common/array.h"
 #include "decode/model.h"
 #include "decode/rows_json.h"
+#include "decode/select_text.h"
 
-// A stream's events, ranges at the place of their begin.
+// A range that is open, and where its row stands.
+typedef struct open_row {
+    size_t index;
+    const iket_decl *decl;
+} open_row;
+
+// The wanted events of a stream, ranges at the place of their begin.
 typedef struct stream_rows {
     iket_row *items;
     size_t count, capacity;
-    size_t *open; // of each open range its index in items: the stack ranges first in, last out; tokens by search
+    open_row *open;
     size_t open_count, open_capacity;
 } stream_rows;
+
+typedef struct emitter {
+    const iket_trace *trace;
+    const iket_selection *selection;
+    unsigned kinds; // that are wanted at all
+    iket_row_fn row;
+    void *context;
+    stream_rows rows;
+} emitter;
 
 static iket_row row_of(const iket_trace *trace, const iket_stream *stream, const iket_event *event) {
     const iket_location *location = &trace->locations[stream->location];
@@ -41,14 +57,12 @@ static iket_row row_of(const iket_trace *trace, const iket_stream *stream, const
     return row;
 }
 
-static void close_row(stream_rows *rows, const iket_trace *trace, const iket_event *event) {
+// The innermost open range of this event: a cursor closes each token range's only open one, and stack ranges from the top.
+static void close_row(stream_rows *rows, const iket_event *event) {
     for (size_t i = rows->open_count; i > 0; i--) {
-        iket_row *row = &rows->items[rows->open[i - 1]];
-        // The innermost open one of this event: a stack range or, of that name, a token range.
-        if (row->range_type != event->decl->range_type || row->event_id != event->decl->event_id || row->range_id != event->decl->range_id ||
-            row->start != event->begin.time || strcmp(row->name, trace->strings[event->decl->name]) != 0) {
-            continue;
-        }
+        const open_row *open = &rows->open[i - 1];
+        if (open->decl != event->decl) continue;
+        iket_row *row = &rows->items[open->index];
         row->end = event->time;
         row->end_payload = event->payload;
         row->unclosed = event->unclosed;
@@ -59,39 +73,54 @@ static void close_row(stream_rows *rows, const iket_trace *trace, const iket_eve
     }
 }
 
-static int collect(stream_rows *rows, const iket_trace *trace, size_t index, iket_error *err) {
-    iket_cursor cursor;
-    iket_event event;
-    rows->count = rows->open_count = 0;
-    int more = iket_cursor_open(&cursor, trace, index, err) == 0 ? 1 : -1;
-    while (more > 0 && (more = iket_cursor_next(&cursor, &event, err)) > 0) {
-        if (event.kind == IKET_EVENT_END) {
-            close_row(rows, trace, &event);
-            continue;
-        }
-        if (IKET_RESERVE(rows->items, rows->count, rows->capacity, 1, err) != 0 || IKET_RESERVE(rows->open, rows->open_count, rows->open_capacity, 1, err) != 0) more = -1;
-        if (more < 0) break;
-        if (event.kind == IKET_EVENT_BEGIN) rows->open[rows->open_count++] = rows->count;
-        rows->items[rows->count++] = row_of(trace, &trace->streams[index], &event);
-    }
-    iket_cursor_close(&cursor);
-    return more < 0 ? -1 : 0;
+static int is_wanted(const emitter *e, const iket_event *event) {
+    if (event->kind == IKET_EVENT_MARKER) return (e->kinds & IKET_ROW_MARKER) && e->selection->markers[event->decl->name];
+    return (e->kinds & IKET_ROW_RANGE) && e->selection->ranges[event->decl->name];
 }
 
-typedef struct emitter {
-    const iket_rows_options *options;
-    const iket_selection *selection;
-    iket_row_fn row;
-    void *context;
-} emitter;
+static int add_row(emitter *e, const iket_stream *stream, const iket_event *event, iket_error *err) {
+    stream_rows *rows = &e->rows;
+    iket_row row = row_of(e->trace, stream, event);
+    // Nothing to wait for without ranges.
+    if (!(e->kinds & IKET_ROW_RANGE)) return iket_selection_overlaps(e->selection, row.start, row.end) ? e->row(e->context, &row, err) : 0;
+    IKET_TRY(IKET_RESERVE(rows->items, rows->count, rows->capacity, 1, err));
+    if (event->kind == IKET_EVENT_BEGIN) {
+        IKET_TRY(IKET_RESERVE(rows->open, rows->open_count, rows->open_capacity, 1, err));
+        rows->open[rows->open_count++] = (open_row){rows->count, event->decl};
+    }
+    rows->items[rows->count++] = row;
+    return 0;
+}
 
-static int give_lifetime(const emitter *e, const iket_trace *trace, const iket_location *location, iket_error *err) {
+static int give_stream(emitter *e, size_t index, iket_error *err) {
+    iket_cursor cursor;
+    iket_event event;
+    e->rows.count = e->rows.open_count = 0;
+    int more = 1, result = iket_cursor_open(&cursor, e->trace, index, err);
+    while (result == 0 && (more = iket_cursor_next(&cursor, &event, err)) > 0) {
+        if (!is_wanted(e, &event)) continue;
+        if (event.kind == IKET_EVENT_END) {
+            close_row(&e->rows, &event);
+        } else {
+            result = add_row(e, cursor.stream, &event, err);
+        }
+    }
+    iket_cursor_close(&cursor);
+    if (more < 0) return -1;
+    for (size_t i = 0; i < e->rows.count && result == 0; i++) {
+        const iket_row *row = &e->rows.items[i];
+        if (iket_selection_overlaps(e->selection, row->start, row->end)) result = e->row(e->context, row, err);
+    }
+    return result;
+}
+
+static int give_lifetime(const emitter *e, const iket_location *location, iket_error *err) {
     if (!iket_selection_overlaps(e->selection, location->start, location->end)) return 0;
-    const iket_launch *launch = &trace->launches[location->launch];
+    const iket_launch *launch = &e->trace->launches[location->launch];
     iket_row row = {.kind = IKET_ROW_LIFETIME,
                     .name = "",
-                    .kernel = trace->strings[launch->kernel],
-                    .graph_key = launch->graph_key == IKET_UNKNOWN ? NULL : trace->strings[launch->graph_key],
+                    .kernel = e->trace->strings[launch->kernel],
+                    .graph_key = launch->graph_key == IKET_UNKNOWN ? NULL : e->trace->strings[launch->graph_key],
                     .launch = launch,
                     .location = location,
                     .lane = IKET_UNKNOWN,
@@ -103,48 +132,29 @@ static int give_lifetime(const emitter *e, const iket_trace *trace, const iket_l
     return e->row(e->context, &row, err);
 }
 
-// The selection's masks are by string; a row has the text, so its declaration's name is looked up once a row by address.
-static int wanted(const emitter *e, const iket_row *row) {
-    if (!(e->options->kinds & row->kind) || !iket_selection_overlaps(e->selection, row->start, row->end)) return 0;
-    return e->options->selector == NULL || iket_selector_name(e->options->selector, row->kind == IKET_ROW_MARKER ? IKET_SELECT_MARKER : IKET_SELECT_RANGE, row->name);
-}
-
-static int give_location(const emitter *e, stream_rows *rows, const iket_trace *trace, const iket_location *location, iket_error *err) {
-    if (e->options->kinds & IKET_ROW_LIFETIME) {
-        int result = give_lifetime(e, trace, location, err);
-        if (result != 0) return result;
-    }
-    if (!(e->options->kinds & (IKET_ROW_MARKER | IKET_ROW_RANGE))) return 0;
-    for (uint32_t s = 0; s < location->stream_count; s++) {
-        IKET_TRY(collect(rows, trace, location->first_stream + s, err));
-        for (size_t i = 0; i < rows->count; i++) {
-            int result = wanted(e, &rows->items[i]) ? e->row(e->context, &rows->items[i], err) : 0;
-            if (result != 0) return result;
-        }
-    }
-    return 0;
-}
-
-static int give_all(const emitter *e, const iket_trace *trace, iket_error *err) {
-    stream_rows rows = {0};
+static int give_all(emitter *e, iket_error *err) {
     int result = 0;
-    for (size_t i = 0; i < trace->location_count && result == 0; i++) {
-        if (e->selection->locations[i]) result = give_location(e, &rows, trace, &trace->locations[i], err);
+    for (size_t i = 0; i < e->trace->location_count && result == 0; i++) {
+        const iket_location *location = &e->trace->locations[i];
+        if (!e->selection->locations[i]) continue;
+        if (e->kinds & IKET_ROW_LIFETIME) result = give_lifetime(e, location, err);
+        for (uint32_t s = 0; s < location->stream_count && result == 0; s++) result = give_stream(e, location->first_stream + s, err);
     }
-    free(rows.items);
-    free(rows.open);
+    free(e->rows.items);
+    free(e->rows.open);
     return result < 0 ? -1 : 0;
 }
 
 static int read_model(const char *path, const iket_rows_options *options, const char *head, int got, iket_row_fn row, void *context, iket_error *err) {
     static const iket_selector everything = {0};
+    const iket_selector *selector = options->selector != NULL ? options->selector : &everything;
     iket_trace *trace;
     IKET_TRY(iket_open_begun(&trace, path, &options->open, head, got, err));
     iket_selection selection;
-    int result = iket_selection_resolve(&selection, options->selector != NULL ? options->selector : &everything, trace, err);
+    int result = iket_selection_resolve(&selection, selector, trace, err);
     if (result == 0) {
-        emitter e = {options, &selection, row, context};
-        result = give_all(&e, trace, err);
+        emitter e = {.trace = trace, .selection = &selection, .kinds = options->kinds & iket_selector_kinds(selector), .row = row, .context = context};
+        result = give_all(&e, err);
         iket_selection_clear(&selection);
     }
     if (result != 0) iket_fail_context(err, "%s", path);

@@ -16,6 +16,10 @@ enum { // bits
     IKET_ROW_LIFETIME = 4,
 };
 
+// The kinds of events that a selector leaves: with only --marker given no ranges, and the other way round. Lifetimes have
+// no name: they are left by a selector without one.
+unsigned iket_selector_kinds(const iket_selector *selector);
+
 // Everything that it points to is valid during the call only.
 typedef struct iket_row {
     unsigned kind;                 // IKET_ROW_*
