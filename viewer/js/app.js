@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+// app.js: holds the page's state (view, selection, chosen name, search) and passes every change on.
+'use strict';
+
+class App {
+  constructor(tables, source, loader) {
+    this.loader = loader;
+    this.trace = new Trace(tables);
+    this.files = source.files;
+    this.dropped = source.dropped;
+    this.selected = -1;      // event
+    this.selection = null;   // {from, to, sms}: a span of time, of some SMs or (null) of all
+    this.focusClass = -1;    // the name chosen in the table
+    this.cursorRow = -1;     // node of the keyboard's row
+    this.query = resolveQuery(this.trace, '');
+    this.dragging = false;
+    this.frames = 0;
+    this.life = new AbortController(); // ends what listens outside the page's own elements
+    this.palette = new Palette(this.trace);
+    this.view = new View(this.trace.span, () => this.viewChanged());
+    this.tip = new Tip();
+    this.dialogs = new Dialogs();
+    this.rows = new Rows(this.trace);
+    this.ruler = new Ruler(this);
+    this.heat = new Heat(this);
+    this.timeline = new Timeline(this);
+    this.names = new NamesPanel(this);
+    this.plots = new Plots(this);
+    this.perfetto = new Perfetto(this);
+    this.link = new Link(this);
+  }
+
+  start() {
+    byId('start').hidden = true;
+    byId('main').hidden = false;
+    this.setTheme(stored('iket-theme') ?? 'auto');
+    this.describe();
+    this.launches = new LaunchesPanel(this);
+    this.tabs = new TabsPanel(this);
+    this.listen();
+    this.layout();
+    this.resizeSpacer();
+    this.firstView();
+    if (!this.link.read()) this.cursorRow = this.rows.nodes[0] ?? -1;
+    this.refreshStats();
+    this.invalidate();
+  }
+
+  // The whole trace where its launches fill a good part of it, else the longest launch: far apart, none would be seen.
+  firstView() {
+    const { launches, span } = this.trace, busy = launches.reduce((sum, l) => sum + l.end - l.start, 0);
+    if (launches.length === 0 || busy > span * 0.1) return;
+    const longest = launches.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
+    this.launches.choose(longest, true);
+  }
+
+  describe() {
+    const { counts, device, diagnostics, notes, span } = this.trace;
+    byId('trace-name').textContent = this.dropped ? this.dropped.name : facts.base;
+    const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
+    byId('trace-facts').replaceChildren(...[device.replace(/^IKET ?/, ''), counts.kernels > 1 ? plural(counts.kernels, 'kernel') : null, plural(counts.launches, 'launch', 'launches'),
+      plural(counts.sms, 'SM'), plural(counts.warps, 'warp'), plural(counts.ranges, 'range'), plural(counts.markers, 'marker'), duration(span)]
+      .filter(Boolean).map((text) => element('span', {}, text)));
+    byId('trace-facts').title = `Starts at ${this.trace.t0} ns of the GPU's global timer`;
+    const banner = byId('banner'), lines = [...diagnostics.map((d) => d.text), ...notes];
+    banner.hidden = lines.length === 0;
+    banner.replaceChildren(element('b', {}, '⚠'), ` ${lines[0] ?? ''}${lines.length > 1 ? ` · and ${lines.length - 1} more` : ''} `,
+      element('button', { onclick: () => this.tabs.show('diagnostics') }, 'Diagnostics'));
+  }
+
+  font(size, weight = 400) { return `${weight} ${size}px ${this.fontFamily}`; }
+
+  // ---- theme, size, frame -------------------------------------------------------------------------------------------
+
+  setTheme(theme) {
+    this.theme = theme;
+    const dark = theme === 'dark' || (theme === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
+    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+    this.fontFamily = getComputedStyle(document.body).fontFamily;
+    this.palette.setTheme(dark ? 'dark' : 'light');
+    this.heat.group.repaint();
+    this.timeline.group.repaint();
+    if (this.tabs) {
+      this.names.draw();
+      this.tabs.draw();
+    }
+    this.invalidate();
+  }
+
+  toggleTheme() {
+    const next = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
+    store('iket-theme', next);
+    this.setTheme(next);
+  }
+
+  layout() {
+    const stage = byId('stage'), box = stage.getBoundingClientRect();
+    this.view.width = Math.max(120, this.timeline.scroller.clientWidth - GUTTER);
+    const room = this.heatRoom ?? Math.round((box.height - RULER_HEIGHT - 24) * 0.45);
+    byId('heat-box').style.height = `${this.heat.layout(Math.max(56, room))}px`;
+    this.timeline.height = Math.max(60, this.timeline.scroller.clientHeight);
+    this.tabs?.draw();
+    this.invalidate();
+  }
+
+  resizeSpacer() {
+    byId('spacer').style.height = `${Math.max(0, Math.min(this.rows.height + 40, 3e7) - this.timeline.scroller.clientHeight)}px`;
+  }
+
+  invalidate() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.frames++;
+      this.ruler.draw();
+      this.heat.draw();
+      this.timeline.draw(this.timeline.height);
+      byId('status-view').textContent = this.statusText();
+    });
+  }
+
+  statusText() {
+    const span = this.selection ? `selected ${integer(Math.round(this.selection.from))} – ${integer(Math.round(this.selection.to))} ns (${duration(Math.round(this.selection.to - this.selection.from))})` : '';
+    const narrowed = this.query.nodes ? `${integer(this.query.warps)} of ${integer(this.trace.warps.length)} warps shown` : '';
+    return [span, narrowed].filter(Boolean).join('  ·  ');
+  }
+
+  viewChanged() {
+    this.link?.later();
+    this.invalidate();
+  }
+
+  // ---- the worker ---------------------------------------------------------------------------------------------------
+
+  askActivity(rows, from, to, bins, then) {
+    this.loader.ask('activity', { rows, from, to, bins }, (answer) => {
+      then(answer);
+      this.invalidate();
+    });
+  }
+
+  // The lanes that the search and the selected SMs leave.
+  scopeLanes() {
+    const sms = this.selection?.sms ?? null;
+    const tops = sms === null ? null : this.trace.sms.filter((s) => sms.includes(s.sm)).flatMap((s) => s.parts.map((p) => p.node));
+    return visibleLanes(this.trace, this.query.nodes, tops);
+  }
+
+  scopeText() {
+    const parts = [];
+    if (this.selection) parts.push(`${duration(Math.round(this.selection.to - this.selection.from))} selected`);
+    if (this.selection?.sms) parts.push(`${integer(this.selection.sms.length)} SMs`);
+    if (this.query.nodes) parts.push(`${integer(this.query.warps)} warps`);
+    return parts.length > 0 ? parts.join(', ') : 'whole trace';
+  }
+
+  refreshStats() {
+    const id = (this.statsTurn = (this.statsTurn ?? 0) + 1);
+    const { from, to } = this.selection ?? { from: -Infinity, to: Infinity };
+    this.statsPending = true;
+    this.loader.ask('stats', { from, to, laneRanges: this.scopeLanes() }, ({ classes }) => {
+      if (id !== this.statsTurn) return;
+      this.statsPending = false;
+      this.names.update(classes, this.scopeText());
+      this.tabs.draw();
+      this.settled?.();
+    });
+  }
+
+  // Calls f(event) for the events of a class (-1: all) in scope.
+  eachInScope(cls, f) {
+    const { start, end, cls: classes } = this.trace.events, { first } = this.trace.lanes, span = this.selection;
+    for (const [laneFrom, laneTo] of this.scopeLanes()) {
+      for (let i = first[laneFrom]; i < first[laneTo]; i++) {
+        if ((cls < 0 || classes[i] === cls) && (!span || (end[i] >= span.from && start[i] <= span.to))) f(i);
+      }
+    }
+  }
+
+  scopeCount() {
+    let count = 0;
+    this.eachInScope(this.focusClass, () => count++);
+    return count;
+  }
+
+  // ---- what changes the state ---------------------------------------------------------------------------------------
+
+  select(event, quiet = false) {
+    this.selected = event;
+    if (event >= 0) {
+      const node = this.trace.nodeOf(event), warp = this.trace.ancestor(node, NODES.warp);
+      this.cursorRow = warp >= 0 ? warp : node;
+      const launch = this.trace.launchOf(node);
+      if (launch && launch !== this.launches.current) this.launches.choose(launch, false);
+      if (!quiet) this.tabs.tab = 'event';
+      this.say(this.trace.fields(event).map(([k, v]) => `${k} ${v}`).join(', '));
+    }
+    this.tabs.draw();
+    this.link.later();
+    this.invalidate();
+  }
+
+  say(text) { byId('live').textContent = text; }
+
+  setSelection(span) {
+    this.selection = span;
+    this.refreshStats();
+    this.link.later();
+    this.invalidate();
+  }
+
+  focusName(cls) {
+    this.focusClass = cls;
+    if (this.tabs.tab === 'event' || this.tabs.tab === 'diagnostics') this.tabs.tab = 'distribution';
+    this.names.draw();
+    this.tabs.draw();
+    this.link.later();
+    this.invalidate();
+  }
+
+  search(text) {
+    const hadRows = this.query.nodes !== null;
+    this.query = resolveQuery(this.trace, text);
+    if (byId('query').value !== text) byId('query').value = text;
+    if (hadRows || this.query.nodes) {
+      this.rows.setFilter(this.query.nodes, this.query.warps);
+      this.resizeSpacer();
+      this.refreshStats();
+    }
+    byId('query-result').textContent = this.query.bad.length > 0 ? this.query.bad.join('; ') : text.trim() === '' ? '' : this.searchResult();
+    this.link.later();
+    this.invalidate();
+  }
+
+  searchResult() {
+    let count = 0;
+    if (this.query.classes) this.eachInScope(-1, (i) => { count += this.query.classes[this.trace.events.cls[i]]; });
+    const warps = this.query.nodes ? `${integer(this.query.warps)} warps` : '';
+    return [this.query.classes ? `${integer(count)} events` : '', warps].filter(Boolean).join(' in ');
+  }
+
+  // Enter in the search line: the next event that matches, in the order of the rows.
+  nextMatch(direction) {
+    const { trace, query } = this, count = trace.events.count, lanes = this.scopeLanes(), { first } = trace.lanes;
+    if (!query.classes) return;
+    const inScope = (i) => lanes.some(([a, b]) => i >= first[a] && i < first[b]);
+    for (let step = 1, i = this.selected; step <= count; step++) {
+      i = (i + direction + count) % count;
+      if (query.classes[trace.events.cls[i]] && inScope(i)) {
+        this.select(i);
+        this.revealEvent(i);
+        return;
+      }
+    }
+  }
+
+  toggle(node) {
+    this.rows.toggle(node);
+    this.resizeSpacer();
+    if (this.rows.open[node]) this.timeline.scrollToNode(node, true);
+    this.link.later();
+    this.invalidate();
+  }
+
+  revealNode(node) {
+    this.rows.openAncestors(node);
+    this.resizeSpacer();
+    this.timeline.scrollToNode(node);
+    this.invalidate();
+  }
+
+  revealEvent(event) {
+    const node = this.trace.nodeOf(event), warp = this.trace.ancestor(node, NODES.warp);
+    this.revealNode(warp >= 0 ? warp : node);
+    this.view.reveal(this.trace.events.start[event], this.trace.events.end[event]);
+  }
+
+  // Opens an SM down to its warps, in the launch that runs at `time`.
+  openSm(sm, time, launch = null) {
+    const parts = this.trace.sms.find((s) => s.sm === sm)?.parts ?? [];
+    const away = ({ launch: l }) => (time < l.start ? l.start - time : time > l.end ? time - l.end : 0);
+    const part = launch ? parts.find((p) => p.launch === launch) : [...parts].sort((a, b) => away(a) - away(b))[0];
+    if (!part) return;
+    this.rows.openAncestors(part.node);
+    this.rows.toggle(part.node, true);
+    this.resizeSpacer();
+    this.cursorRow = part.node;
+    this.timeline.scrollToNode(part.node, true);
+    this.link.later();
+    this.invalidate();
+  }
+
+  // The neighbour of the selected event with its name: in its warp, or (across) in another one.
+  step(direction, across = false) {
+    if (this.selected < 0) {
+      this.selectFirst();
+      return;
+    }
+    const next = across ? this.acrossWarps(direction) : this.trace.neighbour(this.selected, direction);
+    if (next < 0) {
+      this.say(`No ${direction < 0 ? 'earlier' : 'later'} ${this.trace.eventName(this.selected)} ${across ? 'in another warp' : 'in this warp'}`);
+      return;
+    }
+    this.select(next);
+    this.revealEvent(next);
+  }
+
+  acrossWarps(direction) {
+    const { trace } = this, { cls, start } = trace.events, want = cls[this.selected], time = start[this.selected];
+    const warp = trace.ancestor(trace.nodeOf(this.selected), NODES.warp);
+    for (let w = trace.warpIndex[warp] + direction; warp >= 0 && w >= 0 && w < trace.warps.length; w += direction) {
+      if (this.query.nodes && !this.query.nodes[trace.warps[w]]) continue;
+      const [from, to] = trace.eventRange(trace.warps[w]);
+      let best = -1;
+      for (let i = from; i < to; i++) {
+        if (cls[i] === want && (best < 0 || Math.abs(start[i] - time) < Math.abs(start[best] - time))) best = i;
+      }
+      if (best >= 0) return best;
+    }
+    return -1;
+  }
+
+  // The first range of the keyboard's row that is in view.
+  selectFirst() {
+    const { trace, view } = this;
+    if (this.cursorRow < 0) return;
+    const [from, to] = trace.eventRange(this.cursorRow), kinds = [KINDS.range, KINDS.token, KINDS.marker];
+    const usable = (i) => kinds.includes(trace.eventKind(i)) && (this.focusClass < 0 || trace.events.cls[i] === this.focusClass);
+    let best = -1;
+    for (let i = from; i < to && best < 0; i++) if (usable(i) && trace.events.end[i] >= view.from) best = i;
+    if (best < 0) return;
+    this.select(best);
+    this.revealEvent(best);
+  }
+
+  fit() {
+    if (this.selection) this.view.fitTo(this.selection.from, this.selection.to);
+    else this.view.fitTo(0, this.trace.span);
+  }
+
+  clear() {
+    if (this.selected >= 0) this.select(-1);
+    else if (this.selection) this.setSelection(null);
+    else if (this.focusClass >= 0) this.focusName(-1);
+    else if (this.query.text) this.search('');
+  }
+
+  saveCsv() {
+    const blob = new Blob(csvLines(this), { type: 'text/csv' }), url = URL.createObjectURL(blob);
+    element('a', { href: url, download: `${byId('trace-name').textContent}.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+  }
+
+  // ---- input --------------------------------------------------------------------------------------------------------
+
+  wheelZoom(e) {
+    e.preventDefault();
+    if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.view.pan(e.deltaX);
+    else this.view.zoom(1.0015 ** e.deltaY, Math.max(GUTTER, e.offsetX));
+  }
+
+  // Follows the pointer until it is released; `click` is called when it did not move.
+  drag(canvas, down, move, click = null) {
+    let moved = false;
+    canvas.setPointerCapture(down.pointerId);
+    const onMove = (e) => {
+      if (!moved && Math.hypot(e.clientX - down.clientX, e.clientY - down.clientY) < 4) return;
+      moved = true;
+      this.dragging = true;
+      this.tip.hide();
+      move(e);
+    };
+    const onUp = () => {
+      canvas.removeEventListener('pointermove', onMove);
+      canvas.removeEventListener('pointerup', onUp);
+      canvas.removeEventListener('pointercancel', onUp);
+      this.dragging = false;
+      if (!moved) click?.();
+    };
+    canvas.addEventListener('pointermove', onMove);
+    canvas.addEventListener('pointerup', onUp);
+    canvas.addEventListener('pointercancel', onUp);
+  }
+
+  // Selects a span by dragging; smsOf(event) tells the SMs it covers, null for all.
+  dragSelect(canvas, down, smsOf, click = null) {
+    const start = this.view.time(down.offsetX);
+    let timer = 0;
+    this.drag(canvas, down, (e) => {
+      const now = this.view.time(Math.max(GUTTER, Math.min(GUTTER + this.view.width, e.offsetX)));
+      this.selection = { from: Math.min(start, now), to: Math.max(start, now), sms: smsOf ? smsOf(e) : null };
+      clearTimeout(timer);
+      timer = setTimeout(() => this.setSelection(this.selection), 60);
+      this.invalidate();
+    }, click ?? (() => this.setSelection(null)));
+  }
+
+  // The selected span over a canvas of rows.
+  drawSpan(c, height, lines) {
+    if (!this.selection) return;
+    const { view } = this, x0 = Math.max(GUTTER, view.x(this.selection.from)), x1 = Math.min(GUTTER + view.width, view.x(this.selection.to));
+    if (x1 < GUTTER || x0 > GUTTER + view.width) return;
+    const [top, bottom] = lines ?? [0, height], ui = this.palette.ui;
+    c.fillStyle = ui.select;
+    c.globalAlpha = 0.13;
+    c.fillRect(x0, top, x1 - x0, bottom - top);
+    c.globalAlpha = 0.8;
+    c.fillRect(Math.round(x0), top, 1, bottom - top);
+    c.fillRect(Math.round(x1), top, 1, bottom - top);
+    c.globalAlpha = 1;
+  }
+
+  eventTip(event) {
+    const fields = this.trace.fields(event), { palette, trace } = this, cls = trace.events.cls[event];
+    const head = trace.isInstant(event) ? trace.label(event) : `${elide(trace.label(event), 48)} · ${duration(trace.events.end[event] - trace.events.start[event])}`;
+    return [element('div', { class: 'tip-head' }, element('i', { class: 'swatch', style: { background: palette.fill[cls] } }), head), fieldTable(fields.slice(1))];
+  }
+
+  nodeTip(node) {
+    const { trace } = this, kind = trace.nodes.kind[node], [from, to] = trace.eventRange(node), rows = [['events', integer(to - from)]];
+    if (kind === NODES.warp) rows.push(['role', trace.warpRole[trace.warpIndex[node]]]);
+    return [element('div', { class: 'tip-head' }, trace.nodeName(node)), fieldTable(rows)];
+  }
+
+  stripTip(title, time, here) {
+    const { trace } = this, rows = [['time', `${integer(Math.max(0, Math.round(time)))} ns`]];
+    if (here) {
+      const all = here.shares.reduce((a, b) => a + b, 0);
+      rows.push(['warps alive', `about ${trimZeros((all / 255 * here.peak).toFixed(1))} of ${here.peak}`]);
+      const parts = [...here.shares.keys()].filter((c) => here.shares[c] > 0).sort((a, b) => here.shares[b] - here.shares[a]);
+      for (const c of parts.slice(0, 8)) {
+        const cls = trace.categories.classes[c];
+        rows.push([c === 0 ? 'in no range' : cls < 0 ? 'other names' : trace.className(cls), percent(here.shares[c] / all)]);
+      }
+    }
+    return [element('div', { class: 'tip-head' }, title), fieldTable(rows)];
+  }
+
+  listen() {
+    const { signal } = this.life;
+    document.addEventListener('keydown', (e) => this.key(e), { signal });
+    new ResizeObserver(() => this.layout()).observe(byId('scroller'));
+    new ResizeObserver(() => this.layout()).observe(byId('stage'));
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme(this.theme), { signal });
+    byId('fit').addEventListener('click', () => this.fit());
+    byId('theme').addEventListener('click', () => this.toggleTheme());
+    byId('show-help').addEventListener('click', () => this.dialogs.help());
+    byId('show-files').addEventListener('click', () => this.dialogs.files(this));
+    byId('show-perfetto').addEventListener('click', () => this.perfetto.open());
+    byId('query').addEventListener('input', (e) => this.search(e.target.value));
+    byId('search').addEventListener('submit', (e) => e.preventDefault());
+    byId('query').addEventListener('keydown', (e) => {
+      if (e.key === 'Enter') this.nextMatch(e.shiftKey ? -1 : 1);
+      else if (e.key === 'Escape') {
+        this.search('');
+        this.timeline.canvas.focus();
+      }
+    });
+    this.timeline.scroller.addEventListener('scroll', () => this.link.later());
+    this.timeline.canvas.addEventListener('focus', () => this.invalidate());
+    this.timeline.canvas.addEventListener('blur', () => this.invalidate());
+    splitter(byId('heat-split'), (dx, dy) => {
+      this.heatRoom = Math.max(56, (this.heatRoom ?? this.heat.height) + dy);
+      this.layout();
+    });
+    splitter(byId('side-split'), (dx) => {
+      const side = byId('side');
+      side.style.width = `${Math.max(260, Math.min(innerWidth - 420, side.getBoundingClientRect().width - dx))}px`;
+      this.layout();
+    });
+  }
+
+  key(e) {
+    if (e.target.matches('input, select, textarea') || byId('dialog').open || e.ctrlKey || e.metaKey || e.altKey) return;
+    const row = (step) => this.moveRow(step), act = {
+      w: () => this.view.zoom(1 / 1.4), s: () => this.view.zoom(1.4), a: () => this.view.pan(-this.view.width * 0.15), d: () => this.view.pan(this.view.width * 0.15),
+      f: () => this.fit(), t: () => this.toggleTheme(), '/': () => byId('query').focus(), '?': () => this.dialogs.help(), Escape: () => this.clear(),
+      z: () => this.selected >= 0 && this.view.fitTo(this.trace.events.start[this.selected], this.trace.events.end[this.selected]),
+      '[': () => this.moveLaunch(-1), ']': () => this.moveLaunch(1), ArrowLeft: () => this.step(-1, e.shiftKey), ArrowRight: () => this.step(1, e.shiftKey),
+      ArrowUp: () => (this.selected >= 0 ? this.nest(-1) : row(-1)), ArrowDown: () => (this.selected >= 0 ? this.nest(1) : row(1)),
+      PageUp: () => row(-20), PageDown: () => row(20), Home: () => row(-1e9), End: () => row(1e9),
+    }[e.key.length === 1 ? e.key.toLowerCase() : e.key];
+    const onCanvas = e.target === this.timeline.canvas;
+    if (e.key === 'Enter' && onCanvas) {
+      if (this.cursorRow >= 0 && this.selected < 0) this.toggle(this.cursorRow);
+      e.preventDefault();
+      return;
+    }
+    if (!act || (e.target.matches('button, [role=separator], [role=tab]') && /^(Arrow|Page|Home|End)/.test(e.key))) return;
+    e.preventDefault();
+    act();
+  }
+
+  nest(direction) {
+    const next = this.trace.nested(this.selected, direction);
+    if (next < 0) return;
+    this.select(next);
+    this.revealEvent(next);
+  }
+
+  moveRow(step) {
+    const at = this.rows.rowOfNode.get(this.cursorRow) ?? -1;
+    const row = Math.max(0, Math.min(this.rows.nodes.length - 1, at + step));
+    this.cursorRow = this.rows.nodes[row];
+    this.timeline.scrollToNode(this.cursorRow);
+    const kind = this.trace.nodes.kind[this.cursorRow];
+    this.say(`${this.trace.nodeName(this.cursorRow)}${kind === NODES.warp ? '' : this.rows.open[this.cursorRow] ? ', open' : ', closed'}`);
+    this.invalidate();
+  }
+
+  moveLaunch(step) {
+    const { launches } = this.trace, at = launches.indexOf(this.launches.current) + step;
+    if (at >= 0 && at < launches.length) this.launches.choose(launches[at], true);
+  }
+}
+
+// A bar between two parts that is moved by mouse or arrow keys.
+function splitter(bar, move) {
+  bar.addEventListener('pointerdown', (e) => {
+    let x = e.clientX, y = e.clientY;
+    bar.setPointerCapture(e.pointerId);
+    const onMove = (at) => {
+      move(at.clientX - x, at.clientY - y);
+      x = at.clientX;
+      y = at.clientY;
+    };
+    bar.addEventListener('pointermove', onMove);
+    bar.addEventListener('pointerup', () => bar.removeEventListener('pointermove', onMove), { once: true });
+  });
+  bar.addEventListener('keydown', (e) => {
+    const step = { ArrowLeft: [-16, 0], ArrowRight: [16, 0], ArrowUp: [0, -16], ArrowDown: [0, 16] }[e.key];
+    if (!step) return;
+    e.preventDefault();
+    e.stopPropagation();
+    move(...step);
+  });
+}

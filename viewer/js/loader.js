@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// loader.js: starts the worker, gets it the trace, and says plainly what to do where there is none.
+'use strict';
+
+const facts = (() => {
+  try {
+    return JSON.parse(byId('facts').textContent);
+  } catch { // page.html as it stands in the source tree: ?base=NAME tells the trace
+    return { title: 'iket', base: new URLSearchParams(location.search).get('base') ?? 'trace', version: 'source', files: [] };
+  }
+})();
+
+class Loader {
+  constructor(onTrace) {
+    this.onTrace = onTrace;
+    this.answers = new Map();
+    this.nextId = 1;
+    this.worker = this.startWorker();
+    this.worker.onmessage = ({ data }) => this.receive(data);
+    this.worker.onerror = (e) => this.fail(`The page's worker failed: ${e.message ?? 'it could not be started'}`);
+    for (const type of ['dragover', 'drop']) {
+      window.addEventListener(type, (e) => {
+        e.preventDefault();
+        if (type === 'drop' && e.dataTransfer.files.length > 0) this.file(e.dataTransfer.files[0]);
+      });
+    }
+    byId('pick').addEventListener('change', (e) => e.target.files.length > 0 && this.file(e.target.files[0]));
+  }
+
+  startWorker() {
+    const source = byId('worker-source');
+    let text = source.textContent;
+    if (source.dataset.src) {
+      const urls = source.dataset.src.split(' ').map((path) => new URL(path, document.baseURI).href);
+      text = `importScripts(${urls.map((u) => JSON.stringify(u)).join()})`;
+    }
+    const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+    const worker = new Worker(url);
+    return worker;
+  }
+
+  // The adjacent trace: what was there when the page was written comes first.
+  begin() {
+    document.title = facts.title;
+    if (location.protocol === 'file:') {
+      this.explain('This page was opened as a file', 'A browser lets no page that was opened from disk read the trace beside it. Serve the folder:');
+      return;
+    }
+    const known = facts.files.map((f) => f.suffix), all = ['.pftrace', '.pftrace.gz', '.trace.json'];
+    const order = [...all.filter((s) => known.includes(s)), ...all.filter((s) => !known.includes(s))];
+    this.files = order.map((suffix) => ({ name: facts.base + suffix, size: facts.files.find((f) => f.suffix === suffix)?.size ?? 0, known: known.includes(suffix) }));
+    this.say('Loading', facts.base);
+    this.worker.postMessage({ load: this.files.map(({ name }) => ({ name, url: new URL(encodeURIComponent(name), document.baseURI).href })) });
+  }
+
+  file(file) {
+    this.dropped = file;
+    byId('main').hidden = true;
+    byId('start').hidden = false;
+    this.say('Loading', file.name);
+    this.worker.postMessage({ file });
+  }
+
+  receive(data) {
+    if (data.progress) this.progress(data.progress);
+    else if (data.trace) {
+      this.say('Drawing', data.name);
+      this.onTrace(data.trace, { name: data.name, size: data.size, dropped: this.dropped ?? null,
+        files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
+    } else if (data.error) this.refuse(data.error);
+    else {
+      const answer = data.stats ?? data.activity, then = this.answers.get(answer.id);
+      this.answers.delete(answer.id);
+      then?.(answer);
+    }
+  }
+
+  // Asks the worker; `then` gets the answer.
+  ask(kind, request, then) {
+    const id = this.nextId++;
+    this.answers.set(id, then);
+    this.worker.postMessage({ [kind]: { ...request, id } });
+  }
+
+  progress({ what, bytes, total }) {
+    const bar = byId('start-progress');
+    byId('start-text').textContent = `${what}: ${fileSize(bytes)}${total ? ` of ${fileSize(total)}` : ''}`;
+    if (total) bar.value = bytes / total;
+    else bar.removeAttribute('value');
+  }
+
+  say(title, text) {
+    byId('start-title').textContent = title;
+    byId('start-text').textContent = text;
+    byId('start-progress').hidden = false;
+    byId('start-help').hidden = byId('start-drop').hidden = true;
+    byId('start').dataset.state = 'loading';
+  }
+
+  refuse({ message, missing, stack }) {
+    if (missing) {
+      this.explain('The trace is not beside this page', `Looked for ${this.files.map((f) => f.name).join(', ')}. ${message}. Put the files beside the page, or serve their folder:`);
+    } else this.fail(message);
+    if (stack) console.error(stack);
+  }
+
+  fail(message) {
+    byId('start-title').textContent = 'The trace cannot be shown';
+    byId('start-text').textContent = message;
+    byId('start-progress').hidden = true;
+    byId('start-help').hidden = true;
+    byId('start-drop').hidden = false;
+    byId('start').dataset.state = 'error';
+  }
+
+  explain(title, text) {
+    this.fail(text);
+    byId('start-title').textContent = title;
+    byId('start').dataset.state = 'help';
+    const line = (command, meaning) => [element('dt', {}, element('code', {}, command)), element('dd', {}, meaning)];
+    byId('start-help').replaceChildren(element('dl', {},
+      ...line('iket-serve DIR', 'on the machine that has the files; it prints the address to open'),
+      ...line('ssh -L 8080:localhost:8080 HOST', 'on your machine when that is another one; then open http://localhost:8080'),
+      ...line('python3 -m http.server 8080 --bind 127.0.0.1', 'in the folder, where iket-serve is not at hand')));
+    byId('start-help').hidden = false;
+  }
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// timeline.js: draws the rows that are on the screen and finds what is under the mouse.
+//
+// The work of a frame is bound by pixels: per lane a binary search finds the first slice in view, and after a slice
+// narrower than a pixel the next one looked at is the first that ends past that pixel.
+'use strict';
+
+const STRIP_HEIGHT = 16;
+
+class Timeline {
+  constructor(app) {
+    this.app = app;
+    this.canvas = byId('timeline');
+    this.scroller = byId('scroller');
+    this.rects = app.trace.classes.map(() => []); // per class: x, y, width, height, ...
+    this.group = new StripGroup((...request) => app.askActivity(...request), (shown) => paintStacks(app.palette, STRIP_HEIGHT)(shown));
+    this.scroller.addEventListener('scroll', () => app.invalidate());
+    this.canvas.addEventListener('pointerdown', (e) => this.press(e));
+    this.canvas.addEventListener('pointermove', (e) => this.hover(e));
+    this.canvas.addEventListener('pointerleave', () => {
+      app.tip.hide();
+      this.setHover(null);
+    });
+    this.canvas.addEventListener('wheel', (e) => {
+      if (e.ctrlKey || e.altKey || e.metaKey) app.wheelZoom(e);
+      else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+        e.preventDefault();
+        app.view.pan(e.deltaX || e.deltaY);
+      }
+    }, { passive: false });
+    this.canvas.addEventListener('dblclick', (e) => {
+      const hit = this.hit(e.offsetX, e.offsetY);
+      if (hit?.event >= 0) app.view.fitTo(app.trace.events.start[hit.event], app.trace.events.end[hit.event]);
+    });
+    this.hovered = null;
+  }
+
+  // ---- where things are ---------------------------------------------------------------------------------------------
+
+  get top() { return this.scroller.scrollTop; }
+
+  hit(x, y) {
+    const { rows, trace } = this.app, row = rows.rowAt(y + this.top);
+    if (row >= rows.nodes.length) return null;
+    const node = rows.nodes[row], inside = y + this.top - rows.tops[row];
+    const hit = { row, node, event: -1, time: this.app.view.time(x), gutter: x < GUTTER };
+    if (hit.gutter) return hit;
+    const kind = trace.nodes.kind[node];
+    if (kind === NODES.launch) hit.event = this.eventAt(trace.nodes.laneFirst[node], x);
+    else if (kind === NODES.warp) {
+      const lane = rows.warpLanes(node).lanes.find((l) => inside >= l.y - 1 && inside < l.y + l.height + 1);
+      if (lane) hit.event = this.eventAt(lane.lane, x);
+    }
+    return hit;
+  }
+
+  // The event of a lane at x, or the nearest small one within 4 pixels.
+  eventAt(lane, x) {
+    const { trace, view } = this.app, { first } = trace.lanes, { start, end } = trace.events, time = view.time(x), near = 4 * view.nsPerPixel;
+    const from = lowerBound(first[lane], first[lane + 1], (i) => end[i] >= time - near);
+    let best = -1, distance = near;
+    for (let i = from; i < first[lane + 1] && start[i] <= time + near; i++) {
+      if (start[i] <= time && end[i] > time) return i;
+      const away = time < start[i] ? start[i] - time : time - end[i];
+      if (away < distance) {
+        best = i;
+        distance = away;
+      }
+      if (i - from > 2000) break;
+    }
+    return best;
+  }
+
+  // Where an event is drawn: {x, y, width, height} in the canvas, or null when its row is not there.
+  placeOf(event) {
+    const { trace, rows, view } = this.app, lane = trace.laneOf(event), node = trace.lanes.node[lane];
+    const warp = trace.ancestor(node, NODES.warp), holder = warp >= 0 ? warp : node, row = rows.rowOfNode.get(holder);
+    if (row === undefined) return null;
+    const box = warp >= 0 ? rows.warpLanes(warp).lanes.find((l) => l.lane === lane) : { y: 3, height: 18 };
+    const x = view.x(trace.events.start[event]);
+    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, view.x(trace.events.end[event]) - x), height: box.height };
+  }
+
+  scrollToNode(node, wholeSubtree = false) {
+    const { rows, trace } = this.app, row = rows.rowOfNode.get(node);
+    if (row === undefined) return;
+    let bottom = rows.tops[row] + rows.heights[row];
+    if (wholeSubtree) {
+      for (let r = row + 1; r < rows.nodes.length && rows.nodes[r] < trace.nodes.last[node]; r++) bottom = rows.tops[r] + rows.heights[r];
+    }
+    const height = this.scroller.clientHeight, top = rows.tops[row];
+    if (bottom > this.top + height) this.scroller.scrollTop = Math.min(top, bottom - height + 4);
+    if (top < this.top || bottom - top > height) this.scroller.scrollTop = top;
+  }
+
+  // ---- input --------------------------------------------------------------------------------------------------------
+
+  press(e) {
+    const { app } = this, hit = this.hit(e.offsetX, e.offsetY);
+    this.canvas.focus({ preventScroll: true });
+    if (e.button !== 0 || !hit) return;
+    if (hit.gutter) {
+      app.cursorRow = hit.node;
+      app.toggle(hit.node);
+      return;
+    }
+    const click = () => {
+      app.cursorRow = hit.node;
+      if (hit.event >= 0) app.select(hit.event);
+      else if (app.trace.nodes.kind[hit.node] !== NODES.warp) app.toggle(hit.node);
+      else app.select(-1);
+    };
+    if (e.shiftKey) {
+      app.dragSelect(this.canvas, e, null, click);
+      return;
+    }
+    let lastX = e.clientX, lastY = e.clientY;
+    app.drag(this.canvas, e, (at) => {
+      app.view.pan(lastX - at.clientX);
+      this.scroller.scrollTop += lastY - at.clientY;
+      lastX = at.clientX;
+      lastY = at.clientY;
+    }, click);
+  }
+
+  setHover(event) {
+    if (this.hovered === event) return;
+    this.hovered = event;
+    this.app.invalidate();
+  }
+
+  hover(e) {
+    const { app } = this, hit = app.dragging ? null : this.hit(e.offsetX, e.offsetY);
+    this.canvas.style.cursor = app.dragging ? 'grabbing' : hit && (hit.gutter || hit.event >= 0 || app.trace.nodes.kind[hit.node] !== NODES.warp) ? 'pointer' : 'default';
+    this.setHover(hit && hit.event >= 0 ? hit.event : null);
+    if (!hit || app.dragging) {
+      app.tip.hide();
+      return;
+    }
+    const kind = app.trace.nodes.kind[hit.node];
+    if (hit.event >= 0) app.tip.show(e, app.eventTip(hit.event));
+    else if (hit.gutter) app.tip.show(e, app.nodeTip(hit.node));
+    else if (kind === NODES.sm || kind === NODES.cta) app.tip.show(e, app.stripTip(app.trace.nodeName(hit.node), hit.time, this.group.at(hit.node, hit.time)));
+    else app.tip.hide();
+  }
+
+  // ---- drawing ------------------------------------------------------------------------------------------------------
+
+  draw(height) {
+    const { app } = this, { view, rows, trace } = app, ui = app.palette.ui, width = GUTTER + view.width;
+    const c = fitCanvas(this.canvas, width, height);
+    this.context = c;
+    c.fillStyle = ui.ground;
+    c.fillRect(0, 0, width, height);
+    const first = rows.rowAt(this.top), strips = [];
+    this.labels = [];
+    let row = first;
+    for (; row < rows.nodes.length && rows.tops[row] < this.top + height; row++) {
+      const node = rows.nodes[row], kind = trace.nodes.kind[node];
+      this.drawGround(row, node, kind);
+      if (kind === NODES.sm || kind === NODES.cta) strips.push({ key: node, ranges: [[node, trace.nodes.last[node]]] });
+    }
+    this.drawGrid(height);
+    for (let r = first; r < row; r++) this.drawRow(r);
+    this.group.want(strips, view);
+    this.flushRects();
+    this.flushLabels();
+    app.drawSpan(c, height, null);
+    this.outline(app.selected, 2);
+    if (this.hovered !== null && this.hovered !== app.selected) this.outline(this.hovered, 1);
+    for (let r = first; r < row; r++) this.drawGutter(r);
+    c.strokeStyle = ui.line;
+    c.beginPath();
+    c.moveTo(GUTTER - 0.5, 0);
+    c.lineTo(GUTTER - 0.5, height);
+    c.stroke();
+    this.drawnRows = row - first;
+  }
+
+  drawGround(row, node, kind) {
+    const c = this.context, { rows, palette, view } = this.app, ui = palette.ui, y = rows.tops[row] - this.top, h = rows.heights[row];
+    c.fillStyle = kind === NODES.kernel || kind === NODES.bucket ? ui.group : kind === NODES.warp || kind === NODES.sm ? ui.row : ui['row-alt'];
+    c.fillRect(0, y, GUTTER + view.width, h);
+    c.fillStyle = ui.line;
+    c.fillRect(0, y + h - 1, GUTTER + view.width, 1);
+  }
+
+  drawGrid(height) {
+    const c = this.context, { view, palette } = this.app, step = tickStep(view.nsPerPixel, 84);
+    c.fillStyle = palette.ui.line;
+    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) c.fillRect(Math.round(view.x(t)), 0, 1, height);
+  }
+
+  drawRow(row) {
+    const { app } = this, { rows, trace, palette } = app, node = rows.nodes[row], kind = trace.nodes.kind[node], y = rows.tops[row] - this.top;
+    if (kind === NODES.launch) this.drawSlices(trace.nodes.laneFirst[node], y + 3, 18, true);
+    else if (kind === NODES.sm || kind === NODES.cta) {
+      const h = rows.heights[row] - 4;
+      if (!this.group.draw(this.context, node, app.view, y + 2, h)) {
+        this.context.fillStyle = palette.ui['row-alt'];
+      }
+    } else if (kind === NODES.warp) {
+      for (const lane of rows.warpLanes(node).lanes) {
+        if (lane.type === 'marker') this.drawMarkers(lane.lane, y + lane.y, lane.height);
+        else this.drawSlices(lane.lane, y + lane.y, lane.height, lane.type !== 'life' || lane.height > 10);
+      }
+    }
+  }
+
+  // Classes that the search or the chosen name leaves in colour.
+  lit(cls) {
+    const { app } = this;
+    if (app.focusClass >= 0) return cls === app.focusClass;
+    return app.query.classes === null || app.query.classes[cls] === 1;
+  }
+
+  drawSlices(lane, y, height, labelled) {
+    const { trace, view } = this.app, { first } = trace.lanes, { start, end, cls } = trace.events, limit = first[lane + 1];
+    const left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
+    let i = lowerBound(first[lane], limit, (k) => end[k] >= view.from);
+    while (i < limit && start[i] <= view.to) {
+      const x0 = start[i] * scale + base, x1 = end[i] * scale + base, rects = this.rects[cls[i]];
+      if (x1 - x0 < 1.5) {
+        const pixel = Math.floor(x0);
+        if (pixel >= left - 1) rects.push(Math.max(left, pixel), y, end[i] === start[i] && height > 6 ? 1.5 : 1, height);
+        i = this.past(end, i + 1, limit, (pixel + 1 - base) * view.nsPerPixel);
+        continue;
+      }
+      const a = Math.max(left, x0), b = Math.min(right, x1), wide = b - a;
+      rects.push(a, y, wide > 3 ? wide - 0.75 : wide, height);
+      if (labelled && wide > 26) this.labels.push(i, a, y, wide, height);
+      i++;
+    }
+  }
+
+  // The first index from `i` whose slice ends after `time`, by steps that double.
+  past(ends, i, limit, time) {
+    let step = 1;
+    while (i + step < limit && ends[i + step] <= time) {
+      i += step;
+      step *= 2;
+    }
+    return lowerBound(i, Math.min(limit, i + step), (k) => ends[k] > time);
+  }
+
+  drawMarkers(lane, y, height) {
+    const { trace, view } = this.app, { first } = trace.lanes, { start, cls } = trace.events, limit = first[lane + 1];
+    const left = GUTTER, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
+    let i = lowerBound(first[lane], limit, (k) => start[k] >= view.from);
+    while (i < limit && start[i] <= view.to) {
+      const x = start[i] * scale + base, next = this.past(start, i + 1, limit, view.time(Math.floor(x) + 2));
+      this.rects[cls[i]].push(Math.max(left, x - 1), y, 2, height);
+      const room = (next < limit ? start[next] * scale + base : left + view.width) - x;
+      if (room > 12) this.rects[cls[i]].push(x + 1, y, 2, 4, x + 3, y + 1, 1, 2);
+      if (room > 40) this.labels.push(i, x + 4, y - 1, room - 4, height + 1);
+      i = next;
+    }
+  }
+
+  flushRects() {
+    const c = this.context, { palette } = this.app;
+    this.rects.forEach((rects, cls) => {
+      if (rects.length === 0) return;
+      c.fillStyle = this.lit(cls) ? palette.fill[cls] : palette.dim[cls];
+      for (let k = 0; k < rects.length; k += 4) c.fillRect(rects[k], rects[k + 1], rects[k + 2], rects[k + 3]);
+      rects.length = 0;
+    });
+  }
+
+  flushLabels() {
+    const c = this.context, { trace, palette, app } = { trace: this.app.trace, palette: this.app.palette, app: this.app };
+    c.font = app.font(11);
+    c.textBaseline = 'middle';
+    c.textAlign = 'left';
+    const letter = c.measureText('abcdefghij_0123').width / 15;
+    for (let k = 0; k < this.labels.length; k += 5) {
+      const [i, x, y, width, height] = this.labels.slice(k, k + 5), cls = trace.events.cls[i], marker = trace.isInstant(i);
+      const room = Math.floor((width - 7) / letter), text = this.labelText(i, room);
+      if (text === '') continue;
+      c.fillStyle = marker ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls] : palette.ui['ink-faint'];
+      c.fillText(text, x + 4, y + height / 2 + 0.5);
+    }
+  }
+
+  // The name with its payload; where that is too long, the payload keeps its place.
+  labelText(i, room) {
+    const { trace } = this.app, name = trace.eventKind(i) === KINDS.launch ? this.launchText(i) : trace.eventName(i), payload = trace.payloadText(i);
+    if (room < 2) return '';
+    const tail = payload === null ? '' : ` ${payload}`;
+    if (name.length + tail.length <= room) return name + tail;
+    if (tail.length > 0 && room - tail.length >= 3) return elide(name, room - tail.length) + tail;
+    return room >= 3 ? elide(name, room) : '';
+  }
+
+  launchText(i) {
+    const { trace } = this.app, { warps, sms } = trace.extra.get(i) ?? {};
+    return warps === undefined ? trace.eventName(i) : `${elide(trace.eventName(i), 60)}  ·  ${integer(warps)} warps on ${integer(sms)} SMs`;
+  }
+
+  outline(event, width) {
+    if (event === null || event < 0) return;
+    const place = this.placeOf(event), c = this.context;
+    if (!place || place.x > GUTTER + this.app.view.width || place.x + place.width < GUTTER) return;
+    const x = Math.max(GUTTER, place.x) - 1, right = Math.min(GUTTER + this.app.view.width, place.x + place.width) + 1;
+    c.strokeStyle = this.app.palette.ui.ink;
+    c.lineWidth = width;
+    c.strokeRect(x, place.y - 1, Math.max(3, right - x), place.height + 2);
+    c.lineWidth = 1;
+  }
+
+  drawGutter(row) {
+    const c = this.context, { app } = this, { rows, trace, palette } = app, ui = palette.ui, node = rows.nodes[row], kind = trace.nodes.kind[node];
+    const y = rows.tops[row] - this.top, h = rows.heights[row];
+    c.fillStyle = kind === NODES.kernel || kind === NODES.bucket ? ui.group : ui.panel;
+    c.fillRect(0, y, GUTTER, h - 1);
+    const indent = { [NODES.kernel]: 6, [NODES.bucket]: 12, [NODES.launch]: 16, [NODES.sm]: 26, [NODES.cta]: 36, [NODES.warp]: 48 }[kind];
+    const middle = kind === NODES.warp ? y + 12 : y + h / 2;
+    if (kind !== NODES.warp) this.drawChevron(c, ui, indent, middle, rows.open[node]);
+    c.font = app.font(11, kind === NODES.kernel || kind === NODES.launch ? 600 : 400);
+    c.textAlign = 'left';
+    c.textBaseline = 'middle';
+    c.fillStyle = kind === NODES.kernel || kind === NODES.launch ? ui.ink : ui['ink-soft'];
+    const x = indent + (kind === NODES.warp ? 0 : 12);
+    c.fillText(elide(this.rowLabel(node, kind), Math.floor((GUTTER - x - 6) / 6.1)), x, middle);
+    if (kind === NODES.warp) this.drawLaneLabels(c, ui, node, y);
+    if (app.cursorRow === node && document.activeElement === this.canvas) {
+      c.strokeStyle = ui.select;
+      c.strokeRect(1.5, y + 0.5, GUTTER - 4, h - 2);
+    }
+  }
+
+  rowLabel(node, kind) {
+    const { trace, rows } = this.app, name = trace.nodeName(node);
+    if (kind === NODES.sm) return name.replace('(GPC ', '· GPC ').replace(', TPC ', '.').replace(')', '');
+    if (kind === NODES.cta && !rows.open[node]) return `${name} · ${rows.childCount(node)} warps`;
+    if (kind === NODES.warp) {
+      const role = trace.warpRole[trace.warpIndex[node]];
+      return role === '-' ? name : `${name} · ${role}`;
+    }
+    return name;
+  }
+
+  drawLaneLabels(c, ui, node, y) {
+    c.font = this.app.font(10);
+    c.fillStyle = ui['ink-faint'];
+    c.textAlign = 'right';
+    for (const lane of this.app.rows.warpLanes(node).lanes) {
+      if (lane.label && lane.y > 14) c.fillText(elide(lane.label, 24), GUTTER - 6, y + lane.y + lane.height / 2);
+    }
+    c.textAlign = 'left';
+  }
+
+  drawChevron(c, ui, x, y, open) {
+    c.fillStyle = ui['ink-soft'];
+    c.beginPath();
+    if (open) {
+      c.moveTo(x, y - 2);
+      c.lineTo(x + 8, y - 2);
+      c.lineTo(x + 4, y + 3);
+    } else {
+      c.moveTo(x + 1, y - 4);
+      c.lineTo(x + 6, y);
+      c.lineTo(x + 1, y + 4);
+    }
+    c.fill();
+  }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// tree.js: from the tracks and events of a reader to the tables that the page draws.
+//
+// Nodes are in the order in which they are drawn (depth first), so that all that lies under a node is one interval:
+//
+//     node      kind  parent  last (index past its subtree)  name  a b c (numbers by kind)
+//     lane      node  depth   first  (events of lane i: first[i] .. first[i + 1])
+//     event     start end cls flags payload ... sorted by lane, in a lane by start
+//
+// so a row on the screen is a few lanes, and what is under the mouse or in a span is a binary search.
+'use strict';
+
+const NODE = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9, diagnostics: 10 };
+
+// What a track is, by its place in the tree: [kind, a, b, c].
+function classify(track, parentKind) {
+  const numbers = (track.name.match(/-?\d+/g) ?? []).map(Number);
+  switch (parentKind) {
+    case NODE.root: return track.name === 'Diagnostics' && track.rank === 0 ? [NODE.diagnostics] : [NODE.kernel];
+    case NODE.kernel: return /^launches \d+-\d+$/.test(track.name) ? [NODE.bucket] : [NODE.launch];
+    case NODE.bucket: return [NODE.launch];
+    case NODE.launch: return [NODE.sm, numbers[0] ?? -1, numbers[1] ?? -1, numbers[2] ?? -1];
+    case NODE.sm: return [NODE.cta, numbers[0] ?? 0, numbers[1] ?? 0, numbers[2] ?? 0];
+    case NODE.cta: return [NODE.warp, numbers[0] ?? 0, -1, -1];
+    default: {
+      const lane = /^lane (\d+) (.*)$/.exec(track.name);
+      const rest = lane ? lane[2] : track.name;
+      const kind = rest === 'markers' ? NODE.markers : rest.startsWith('token ') ? NODE.token : NODE.ranges;
+      return [kind, lane ? Number(lane[1]) : -1];
+    }
+  }
+}
+
+// The tracks under the group "Kernels", depth first, siblings by rank.
+function orderTracks(builder) {
+  const children = new Map();
+  for (const track of builder.tracks) {
+    if (!children.has(track.parent)) children.set(track.parent, []);
+    children.get(track.parent).push(track);
+  }
+  for (const list of children.values()) list.sort((a, b) => a.rank - b.rank);
+  const process = builder.tracks.find((t) => t.pid !== undefined) ?? builder.tracks.find((t) => t.parent === 0);
+  const group = process && (children.get(process.uuid) ?? []).find((t) => t.name === 'Kernels');
+  if (!group) throw new FormatError('the file has no track "Kernels": it is not a trace that iket-decode wrote');
+  const nodes = [];
+  const visit = (track, parent, parentKind) => {
+    const [kind, a = -1, b = -1, c = -1] = parent < 0 ? [NODE.root] : classify(track, parentKind);
+    const index = nodes.push({ track, parent, kind, a, b, c, last: 0 }) - 1;
+    for (const child of children.get(track.uuid) ?? []) visit(child, index, kind);
+    nodes[index].last = nodes.length;
+  };
+  visit(group, -1, -1);
+  return { nodes, process };
+}
+
+// Moves the rows of a column into the order of `from` (new row -> old row).
+function gather(column, from, count, width = 1) {
+  const out = new column.constructor(count * width);
+  if (width === 1) for (let i = 0; i < count; i++) out[i] = column[from[i]];
+  else {
+    for (let i = 0; i < count; i++) {
+      const j = 2 * from[i];
+      out[2 * i] = column[j];
+      out[2 * i + 1] = column[j + 1];
+    }
+  }
+  return out;
+}
+
+function rekey(map, to) {
+  const out = new Map();
+  for (const [row, value] of map) if (to(row) >= 0) out.set(to(row), value);
+  return out;
+}
+
+// Everything that the page needs, as plain objects and typed arrays.
+function finishTrace(builder, t0) {
+  const { nodes, process } = orderTracks(builder);
+  const store = builder.store, laneNode = [], laneDepth = [];
+  const newLane = new Int32Array(builder.laneCount).fill(-1);
+  const table = {
+    kind: new Uint8Array(nodes.length), parent: new Int32Array(nodes.length), last: new Int32Array(nodes.length),
+    name: new Int32Array(nodes.length), a: new Int32Array(nodes.length), b: new Int32Array(nodes.length),
+    c: new Int32Array(nodes.length), laneFirst: new Uint32Array(nodes.length + 1),
+  };
+  nodes.forEach((node, i) => {
+    table.kind[i] = node.kind;
+    table.parent[i] = node.parent;
+    table.last[i] = node.last;
+    table.name[i] = builder.string(node.track.name);
+    table.a[i] = node.a;
+    table.b[i] = node.b;
+    table.c[i] = node.c;
+    table.laneFirst[i] = laneNode.length;
+    node.track.lanes.forEach((lane, depth) => {
+      newLane[lane] = laneNode.push(i) - 1;
+      laneDepth.push(depth);
+    });
+  });
+  table.laneFirst[nodes.length] = laneNode.length;
+
+  const first = new Uint32Array(laneNode.length + 1);
+  for (let row = 0; row < store.count; row++) {
+    const lane = newLane[store.lane[row]];
+    if (lane >= 0) first[lane + 1]++;
+  }
+  for (let lane = 0; lane < laneNode.length; lane++) first[lane + 1] += first[lane];
+  const next = first.slice(), count = first[laneNode.length];
+  const from = new Uint32Array(count);
+  const needMap = store.endPayload.size + store.recordedAt.size + store.extra.size > 0;
+  const to = needMap ? new Int32Array(store.count).fill(-1) : null;
+  for (let row = 0; row < store.count; row++) {
+    const lane = newLane[store.lane[row]];
+    if (lane < 0) continue;
+    if (needMap) to[row] = next[lane];
+    from[next[lane]++] = row;
+  }
+  const lookup = (row) => to[row];
+  return {
+    t0, pid: process.pid ?? 0, device: process.name,
+    strings: builder.strings, classes: builder.classes, notes: notesOf(builder, store.count - count),
+    nodes: table,
+    lanes: { node: Int32Array.from(laneNode), depth: Uint16Array.from(laneDepth), first },
+    events: {
+      count,
+      start: gather(store.start, from, count), end: gather(store.end, from, count), cls: gather(store.cls, from, count),
+      parentCls: gather(store.parentCls, from, count), flags: gather(store.flags, from, count),
+      payloadType: gather(store.payloadType, from, count), payload: gather(store.payload, from, count, 2),
+    },
+    endPayload: rekey(store.endPayload, lookup), recordedAt: rekey(store.recordedAt, lookup), extra: rekey(store.extra, lookup),
+  };
+}
+
+function notesOf(builder, lost) {
+  const notes = builder.notes.slice(), say = (n, text) => n > 0 && notes.push(`${n.toLocaleString('en')} ${text}`);
+  let open = 0;
+  for (const track of builder.tracks) open += track.depth;
+  say(open, 'slices have no end in the file and are drawn with length zero.');
+  say(builder.unopenedEnds, 'ends of slices have no begin in the file and were left out.');
+  say(builder.tooDeep, `ranges are nested deeper than ${MAX_DEPTH} and were left out.`);
+  say(builder.unknownTracks + lost, 'events belong to no described track and were left out.');
+  return notes;
+}

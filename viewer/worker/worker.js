@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// worker.js: finds and reads the trace, and answers questions about it, away from the page's thread.
+//
+//     page -> {load: [{url, kind, size}]} | {file} | {stats} | {activity}
+//     page <- {progress} | {trace} | {stats} | {activity} | {error}
+'use strict';
+
+const JSON_LIMIT = 200 * 1024 * 1024;
+let trace = null, context = null;
+
+const megabytes = (n) => `${(n / 1048576).toFixed(n < 10485760 ? 1 : 0)} MB`;
+
+// A stream of pieces with the progress told on the way.
+async function* pieces(stream, total, what) {
+  const reader = stream.getReader();
+  let bytes = 0, told = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    bytes += value.length;
+    if (bytes - told > 1 << 20) {
+      told = bytes;
+      postMessage({ progress: { what, bytes, total } });
+    }
+    yield value;
+  }
+}
+
+async function readPftrace(stream, total, size) {
+  const builder = new Builder(Math.ceil(size / 30)), reader = new PftraceReader(builder);
+  for await (const piece of pieces(stream, total, 'Reading')) reader.push(piece);
+  reader.finish();
+  return finishTrace(builder, reader.t0);
+}
+
+async function readJson(stream, total) {
+  const parts = [];
+  let length = 0;
+  for await (const piece of pieces(stream, total, 'Reading')) {
+    parts.push(piece);
+    length += piece.length;
+    if (length > JSON_LIMIT) throw new FormatError(tooLargeJson(`over ${megabytes(JSON_LIMIT)}`));
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  const builder = new Builder(Math.ceil(length / 160));
+  const reader = new TraceJsonReader(bytes, builder, (done) => postMessage({ progress: { what: 'Reading', bytes: done, total: length } }));
+  reader.read();
+  return finishTrace(builder, reader.t0);
+}
+
+const tooLargeJson = (size) => `the .trace.json is ${size}, more than a page can hold (200 MB). ` +
+  'Make the .pftrace from it, which is a tenth of that: iket-decode FILE.trace.json --emit pftrace,html';
+
+// Tells the kind by the first bytes, never by the name: gzip 1F 8B, a trace.json '{', a .pftrace 0A.
+async function readStream(stream, total) {
+  const reader = stream.getReader(), head = [];
+  let have = 0;
+  while (have < 2) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    head.push(value);
+    have += value.length;
+  }
+  if (have === 0) throw new FormatError('the file is empty');
+  const bytes = head.flatMap((piece) => [...piece.subarray(0, 64)]);
+  const whole = new ReadableStream({
+    start(controller) { head.forEach((piece) => controller.enqueue(piece)); },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+  if (bytes[0] === 0x1F && bytes[1] === 0x8B) {
+    return readStream(whole.pipeThrough(new DecompressionStream('gzip')), 0);
+  }
+  if ([0x7B, 0x20, 0x0A, 0x0D, 0x09].includes(bytes[0]) && /^\s*\{\s*["}]/.test(String.fromCharCode(...bytes))) {
+    if (total > JSON_LIMIT) throw new FormatError(tooLargeJson(megabytes(total)));
+    return readJson(whole, total);
+  }
+  if (bytes[0] !== 0x0A) throw new FormatError('this is neither a .pftrace, nor a .pftrace.gz, nor a .trace.json');
+  return readPftrace(whole, total, total || 1 << 22);
+}
+
+// Tries the candidates one after another. A missing file is no error while another may be there.
+async function loadFirst(candidates) {
+  const missing = [];
+  for (const { url, name } of candidates) {
+    let response;
+    try {
+      response = await fetch(url, { credentials: 'same-origin' });
+    } catch (error) {
+      missing.push(`${name}: ${error.message}`);
+      continue;
+    }
+    if (!response.ok) {
+      missing.push(`${name}: the server answers ${response.status}`);
+      continue;
+    }
+    const encoded = response.headers.get('Content-Encoding');
+    const total = encoded ? 0 : Number(response.headers.get('Content-Length') ?? 0);
+    if (total > JSON_LIMIT && /\.json$/.test(name)) {
+      await response.body.cancel();
+      throw new FormatError(`${name}: ${tooLargeJson(megabytes(total))}`);
+    }
+    try {
+      return { name, size: total, trace: await readStream(response.body, total) };
+    } catch (error) {
+      throw new FormatError(`${name}: ${error.message}`);
+    }
+  }
+  const error = new FormatError(missing.join('; '));
+  error.missing = true;
+  throw error;
+}
+
+// Sends the tables (a copy: the worker keeps its own to answer from) and then the summary.
+function publish(name, size) {
+  const { events, nodes, lanes } = trace;
+  const share = (table) => Object.fromEntries(Object.entries(table).map(([k, v]) => [k, ArrayBuffer.isView(v) ? v.slice() : v]));
+  const { parentCls, ...shown } = events;
+  const sent = { ...trace, events: share(shown), nodes: share(nodes), lanes: share(lanes) };
+  const buffers = [...Object.values(sent.events), ...Object.values(sent.nodes), ...Object.values(sent.lanes)]
+    .filter((v) => ArrayBuffer.isView(v)).map((v) => v.buffer);
+  context = { categories: categorize(trace), active: activeLanes(trace), peaks: new Map() };
+  sent.categories = context.categories;
+  events.payload = events.payloadType = null; // the page has them
+  postMessage({ trace: sent, name, size }, buffers);
+}
+
+function answerActivity({ id, rows, from, to, bins }) {
+  const bytes = new Uint8Array(rows.length * bins * CATEGORIES), peaks = [];
+  rows.forEach((ranges, i) => {
+    const key = ranges.join();
+    if (!context.peaks.has(key)) context.peaks.set(key, peakWarps(trace, ranges));
+    peaks.push(context.peaks.get(key));
+    activity(trace, context, ranges, peaks[i], from, to, bins, bytes.subarray(i * bins * CATEGORIES, (i + 1) * bins * CATEGORIES));
+  });
+  postMessage({ activity: { id, bytes, peaks } }, [bytes.buffer]);
+}
+
+function answerStats({ id, from, to, laneRanges }) {
+  postMessage({ stats: { id, classes: classStats(trace, from, to, laneRanges) } });
+}
+
+self.onmessage = async ({ data }) => {
+  try {
+    if (data.load || data.file) {
+      const { name, size, trace: read } = data.load ? await loadFirst(data.load)
+        : { name: data.file.name, size: data.file.size, trace: await readStream(data.file.stream(), data.file.size) };
+      trace = read;
+      publish(name, size);
+    } else if (data.activity) answerActivity(data.activity);
+    else if (data.stats) answerStats(data.stats);
+  } catch (error) {
+    if (data.activity || data.stats) throw error;
+    postMessage({ error: { message: error.message, missing: error.missing === true, stack: error instanceof FormatError ? '' : String(error.stack) } });
+  }
+};
