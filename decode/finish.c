@@ -20,7 +20,10 @@ static int scan_stream(iket_trace *trace, size_t index, iket_replay_counts *coun
     iket_cursor cursor;
     iket_event event;
     int more = iket_cursor_open(&cursor, trace, index, err) == 0 ? 1 : -1;
-    while (more > 0) more = iket_cursor_next(&cursor, &event, err);
+    while (more > 0) {
+        more = iket_cursor_next(&cursor, &event, err);
+        if (more > 0 && event.kind != IKET_EVENT_END) ((iket_decl *)(uintptr_t)event.decl)->count++; // the model is still being built
+    }
     if (more == 0) *counts = *iket_cursor_counts(&cursor);
     iket_cursor_close(&cursor);
     return more;

@@ -64,6 +64,7 @@ typedef struct iket_decl {
     uint8_t payload_type;  // iket_payload_type
     uint8_t end_payload_type; // of the record that closes such a range
     uint8_t range_type;    // IKET_RANGE_*, for a push or a token
+    uint64_t count;        // markers or ranges of it in the trace
 } iket_decl;
 
 typedef struct iket_module {
