@@ -220,8 +220,8 @@ static void info_launches(const iket_trace *trace, int verbose) {
         }
         printf("              ");
         print_launch_name(stdout, trace, l);
-        printf(": grid %" PRIu64 ", %u x %u x %u CTAs of %u x %u x %u threads, %u warps, %" PRIu64 " markers, %" PRIu64 " ranges, at +%s for %s: %s\n", l->grid_id, l->grid_dim[0], l->grid_dim[1],
-               l->grid_dim[2], l->block_dim[0], l->block_dim[1], l->block_dim[2], l->location_count, l->marker_count, l->range_count, human_time(l->start - trace->start, a),
+        printf(": grid %" PRIu64 ", %u x %u x %u CTAs of %u x %u x %u threads, %u warp%s, %" PRIu64 " marker%s, %" PRIu64 " range%s, at +%s for %s: %s\n", l->grid_id, l->grid_dim[0], l->grid_dim[1],
+               l->grid_dim[2], l->block_dim[0], l->block_dim[1], l->block_dim[2], l->location_count, plural(l->location_count), l->marker_count, plural(l->marker_count), l->range_count, plural(l->range_count), human_time(l->start - trace->start, a),
                human_time(l->end - l->start, b), trace->strings[l->kernel]);
     }
     for (size_t i = 0; i < trace->empty_kernel_count; i++) printf("left nothing  %s\n", trace->strings[trace->empty_kernels[i]]);
@@ -231,8 +231,8 @@ void decode_report_info(const iket_trace *trace, int verbose) {
     info_header(trace);
     info_schema(trace);
     info_launches(trace, verbose);
-    printf("diagnostics   %s\n", decode_has_damage(trace) ? "" : "none");
-    print_diagnostics(stdout, trace, "              ");
+    if (!decode_has_damage(trace)) printf("diagnostics   none\n");
+    print_diagnostics(stdout, trace, "diagnostics   ");
     for (size_t i = 0; i < trace->note_count; i++) {
         printf("note          %s", trace->notes[i].text);
         if (trace->notes[i].count > 1) printf(" (and %" PRIu64 " more like it)", trace->notes[i].count - 1);
