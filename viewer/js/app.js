@@ -414,7 +414,7 @@ class App {
   eventTip(event) {
     const fields = this.trace.fields(event), { palette, trace } = this, cls = trace.events.cls[event];
     const head = trace.isInstant(event) ? trace.label(event) : `${elide(trace.label(event), 48)} · ${duration(trace.events.end[event] - trace.events.start[event])}`;
-    return [element('div', { class: 'tip-head' }, element('i', { class: 'swatch', style: { background: palette.fill[cls] } }), head), fieldTable(fields.slice(1))];
+    return [element('div', { class: 'tip-head' }, element('i', { class: 'swatch', style: { background: palette.fill[cls] } }), head), fieldTable(fields.slice(1).map(([key, value]) => [key, elide(value, 52)]))];
   }
 
   nodeTip(node) {

@@ -60,7 +60,7 @@ class Heat {
       return this.order.slice(Math.max(0, a), b + 1).map((s) => s.sm);
     }, () => {
       const sm = this.smAt(e.offsetY);
-      if (sm) app.openSm(sm, app.view.time(e.offsetX));
+      if (sm) app.openSm(sm.sm, app.view.time(e.offsetX));
     });
   }
 

@@ -33,6 +33,7 @@ class Timeline {
       if (hit?.event >= 0) app.view.fitTo(app.trace.events.start[hit.event], app.trace.events.end[hit.event]);
     });
     this.hovered = null;
+    this.widths = new Map(); // of label texts
   }
 
   // ---- where things are ---------------------------------------------------------------------------------------------
@@ -268,28 +269,36 @@ class Timeline {
   }
 
   flushLabels() {
-    const c = this.context, { trace, palette, app } = { trace: this.app.trace, palette: this.app.palette, app: this.app };
+    const c = this.context, { app } = this, { trace, palette } = app;
     c.font = app.font(11);
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    const letter = c.measureText('abcdefghij_0123').width / 15;
     for (let k = 0; k < this.labels.length; k += 5) {
-      const [i, x, y, width, height] = this.labels.slice(k, k + 5), cls = trace.events.cls[i], marker = trace.isInstant(i);
-      const room = Math.floor((width - 7) / letter), text = this.labelText(i, room);
+      const i = this.labels[k], cls = trace.events.cls[i], text = this.labelText(c, i, this.labels[k + 3] - 7);
       if (text === '') continue;
-      c.fillStyle = marker ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls] : palette.ui['ink-faint'];
-      c.fillText(text, x + 4, y + height / 2 + 0.5);
+      c.fillStyle = trace.isInstant(i) ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls] : palette.ui['ink-faint'];
+      c.fillText(text, this.labels[k + 1] + 4, this.labels[k + 2] + this.labels[k + 4] / 2 + 0.5);
     }
   }
 
+  textWidth(c, text) {
+    let width = this.widths.get(text);
+    if (width === undefined) {
+      if (this.widths.size > 20000) this.widths.clear();
+      width = c.measureText(text).width;
+      this.widths.set(text, width);
+    }
+    return width;
+  }
+
   // The name with its payload; where that is too long, the payload keeps its place.
-  labelText(i, room) {
+  labelText(c, i, room) {
     const { trace } = this.app, name = trace.eventKind(i) === KINDS.launch ? this.launchText(i) : trace.eventName(i), payload = trace.payloadText(i);
-    if (room < 2) return '';
-    const tail = payload === null ? '' : ` ${payload}`;
-    if (name.length + tail.length <= room) return name + tail;
-    if (tail.length > 0 && room - tail.length >= 3) return elide(name, room - tail.length) + tail;
-    return room >= 3 ? elide(name, room) : '';
+    const tail = payload === null ? '' : ` ${payload}`, width = this.textWidth(c, name + tail);
+    if (width <= room) return name + tail;
+    const letters = Math.floor(room / (width / (name.length + tail.length)) * 0.94);
+    if (tail.length > 0 && letters - tail.length >= 3) return elide(name, letters - tail.length) + tail;
+    return letters >= 3 ? elide(name, letters) : '';
   }
 
   launchText(i) {
@@ -331,7 +340,7 @@ class Timeline {
 
   rowLabel(node, kind) {
     const { trace, rows } = this.app, name = trace.nodeName(node);
-    if (kind === NODES.sm) return name.replace('(GPC ', '· GPC ').replace(', TPC ', '.').replace(')', '');
+    if (kind === NODES.sm) return name.replace('(GPC ', '· GPC ').replace(',', '').replace(')', '');
     if (kind === NODES.cta && !rows.open[node]) return `${name} · ${rows.childCount(node)} warps`;
     if (kind === NODES.warp) {
       const role = trace.warpRole[trace.warpIndex[node]];

@@ -29,7 +29,7 @@ class PftraceReader {
     this.annotations = [];
     this.classMemo = []; // by category iid, by name iid
     this.event = { type: 0, track: 0, name: 0, category: 0, payloadType: 0, low: 0, high: 0, endType: 0, endLow: 0, endHigh: 0,
-      unclosed: false, recordedAt: null, extra: null };
+      unclosed: false, recordedAt: null, extra: null, text: null };
     this.packets = 0;
     this.utf8 = new TextDecoder();
     this.word = new DataView(new ArrayBuffer(8));
@@ -251,7 +251,7 @@ class PftraceReader {
     const event = this.event;
     event.type = event.track = event.name = event.category = event.payloadType = event.endType = 0;
     event.unclosed = false;
-    event.recordedAt = event.extra = null;
+    event.recordedAt = event.extra = event.text = null;
     while (this.at < end) {
       const tag = this.varint();
       switch (tag) {
@@ -261,6 +261,7 @@ class PftraceReader {
         case 0x18: event.category = this.varint(); break;
         case 0x1A: { const packed = this.fieldEnd(end); event.category = this.varint(); this.at = packed; break; }
         case 0x22: this.annotation(this.fieldEnd(end)); break;
+        case 0xBA: event.text = this.text(end); break; // a name that occurs once is not interned
         default: this.skip(tag & 7, end);
       }
     }
@@ -315,10 +316,12 @@ class PftraceReader {
     if (cls === undefined) {
       const text = this.names[name];
       if (text === undefined) this.fail(`event name ${name} was never declared`);
-      cls = memo[name] = this.builder.classOf(this.builder.string(text), CATEGORY_KIND[this.categories[category]] ?? KIND.other);
+      cls = memo[name] = this.builder.classOf(this.builder.string(text), this.kindOf(category));
     }
     return cls;
   }
+
+  kindOf(category) { return CATEGORY_KIND[this.categories[category]] ?? KIND.other; }
 
   record() {
     const event = this.event, builder = this.builder, store = builder.store;
@@ -339,7 +342,8 @@ class PftraceReader {
       if (event.recordedAt !== null) this.recorded(row, 1);
       return;
     }
-    const cls = this.classOfEvent(event.category, event.name);
+    const cls = event.text === null ? this.classOfEvent(event.category, event.name)
+      : builder.classOf(builder.string(event.text), this.kindOf(event.category));
     const row = event.type === 1 ? builder.begin(track, this.time, cls) : builder.instant(track, this.time, cls);
     if (row < 0) return;
     if (event.payloadType) {
