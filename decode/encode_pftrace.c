@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/utf8.h"
 #include "decode/pftrace.h"
 #include "decode/window.h"
 
@@ -18,7 +19,7 @@ enum {
     DEPTH_MAX = 500, // Perfetto keeps 512 a track
     KIND_LAUNCH = 0, KIND_WARP, KIND_STREAM,
     RANK_RANGES = 0, RANK_MARKERS, RANK_TOKENS, RANKS_OF_A_STREAM = 1000,
-    QUEUES_MAX = 64,
+    QUEUES_MAX = 128, // that many kernels run at once on a GPU
 };
 
 typedef struct token_track {
@@ -54,8 +55,9 @@ typedef struct encoder {
     source **heap;
     size_t heap_count, heap_capacity;
     uint32_t *warp_uuid;  // [location_count]: shared by the streams of a warp
-    uint32_t *queue;      // [launch_count]: GPU queue of the render stage event, from 1
+    uint32_t *queue;      // [launch_count]: row in which the launch overlaps no other, from 1; 0: there was none left
     uint32_t queue_count;
+    uint64_t row_uuid[QUEUES_MAX]; // of the rows at the top of the trace
 } encoder;
 
 // ---- sources --------------------------------------------------------------------------------------------------------
@@ -340,7 +342,7 @@ static int render_stage(encoder *e, source *s, iket_error *err) {
     stage.event_id = (uint64_t)s->index + 1;
     stage.duration = l->end - l->start;
     stage.context = 1;
-    stage.hw_queue_iid = 1 + e->queue[s->index];
+    stage.hw_queue_iid = 1 + (e->queue[s->index] > 0 ? e->queue[s->index] : QUEUES_MAX);
     stage.stage_iid = 1;
     stage.name = e->pf.trace->strings[l->kernel];
     stage.launch = &launch;
@@ -349,13 +351,42 @@ static int render_stage(encoder *e, source *s, iket_error *err) {
     return iket_pf_packet(&e->pf, &packet, 1, s->next, err);
 }
 
+// A row at the top of the trace, outside of the process, since Perfetto shows every group collapsed at first. Its slices
+// say how much a launch holds.
+static int begin_row(encoder *e, source *s, iket_error *err) {
+    const iket_launch *l = &e->pf.trace->launches[s->index];
+    if (e->queue[s->index] == 0) return 0;
+    uint64_t *uuid = &e->row_uuid[e->queue[s->index] - 1], category = IKET_PF_CAT_OVERVIEW;
+    if (*uuid == 0) *uuid = iket_pf_new_track(&e->tracks, 0, "Launches", (int32_t)e->queue[s->index], 0, err);
+    if (*uuid == 0) return -1;
+    char name[256];
+    snprintf(name, sizeof name, "%.120s", e->pf.trace->strings[l->kernel]);
+    while (name[0] != 0 && !iket_utf8_valid(name, strlen(name))) name[strlen(name) - 1] = 0; // cut between characters
+    size_t used = strlen(name);
+    snprintf(name + used, sizeof name - used, "%s: %u warps, %llu events", strlen(e->pf.trace->strings[l->kernel]) > used ? "…" : "", l->location_count,
+             (unsigned long long)(l->marker_count + l->range_count));
+    Iket__Perfetto__TrackEvent event = IKET__PERFETTO__TRACK_EVENT__INIT;
+    event.n_category_iids = 1;
+    event.category_iids = &category;
+    event.has_type = event.has_track_uuid = 1;
+    event.type = IKET_PF_BEGIN;
+    event.name = name;
+    event.track_uuid = *uuid;
+    Iket__Perfetto__TracePacket packet = IKET__PERFETTO__TRACE_PACKET__INIT;
+    packet.track_event = &event;
+    e->pf.facts.slices++;
+    return iket_pf_packet(&e->pf, &packet, 1, s->next, err);
+}
+
 static int step_launch(encoder *e, source *s, iket_error *err) {
     uint64_t track = iket_pf_launch_track(&e->tracks, s->index, err);
     if (track == 0) return -1;
     if (s->stage == 1) {
         iket_pf_event(&e->pf, s->next, IKET_PF_END, track, 0, 0, NULL);
+        if (e->queue[s->index] > 0) iket_pf_event(&e->pf, s->next, IKET_PF_END, e->row_uuid[e->queue[s->index] - 1], 0, 0, NULL);
         return 0;
     }
+    IKET_TRY(begin_row(e, s, err));
     IKET_TRY(render_stage(e, s, err));
     IKET_TRY(begin_launch(e, s, track, err));
     s->stage = 1;
@@ -363,7 +394,7 @@ static int step_launch(encoder *e, source *s, iket_error *err) {
     return 1;
 }
 
-// Launches that run at once go on different queues, since slices of one do not overlap; past the last queue they share it.
+// Launches that run at once go into different rows and queues, since slices of one do not overlap.
 static int assign_queues(encoder *e, iket_error *err) {
     const iket_trace *trace = e->pf.trace;
     uint64_t busy_until[QUEUES_MAX] = {0};
@@ -373,7 +404,8 @@ static int assign_queues(encoder *e, iket_error *err) {
         if (e->waiting[i].id >= trace->launch_count) continue;
         const iket_launch *l = &trace->launches[e->waiting[i].id];
         uint32_t q = 0;
-        while (q + 1 < QUEUES_MAX && q < e->queue_count && busy_until[q] > l->start) q++;
+        while (q < e->queue_count && busy_until[q] > l->start) q++;
+        if (q == QUEUES_MAX) continue;
         if (q == e->queue_count) e->queue_count++;
         busy_until[q] = l->end;
         e->queue[e->waiting[i].id] = q + 1;

@@ -19,7 +19,8 @@ enum { // interned categories
     IKET_PF_CAT_TOKEN,
     IKET_PF_CAT_MARKER,
     IKET_PF_CAT_DIAGNOSTIC,
-    IKET_PF_CAT_COUNT = IKET_PF_CAT_DIAGNOSTIC,
+    IKET_PF_CAT_OVERVIEW,
+    IKET_PF_CAT_COUNT = IKET_PF_CAT_OVERVIEW,
 };
 
 // Interned annotation names.
@@ -102,7 +103,7 @@ void iket_pf_tracks_close(iket_pf_tracks *tracks);
 uint64_t iket_pf_launch_track(iket_pf_tracks *tracks, size_t launch, iket_error *err);
 uint64_t iket_pf_warp_track(iket_pf_tracks *tracks, size_t location, iket_error *err);
 
-// A new track under `parent`; groups have children in the order of their ranks. 0: a failure.
+// A new track under `parent` (0: beside the process); groups have children in the order of their ranks. 0: a failure.
 uint64_t iket_pf_new_track(iket_pf_tracks *tracks, uint64_t parent, const char *name, int32_t rank, int is_group, iket_error *err);
 
 // Whether anything of a launch or location is written.

@@ -63,7 +63,7 @@ static void drop_interned(Iket__Perfetto__InternedName **list) {
 }
 
 static void name_categories(Iket__Perfetto__InternedName **list) {
-    static const char *const categories[] = {"launch", "lifetime", "range", "token", "marker", "diagnostic"};
+    static const char *const categories[] = {"launch", "lifetime", "range", "token", "marker", "diagnostic", "overview"};
     for (size_t i = 0; i < IKET_PF_CAT_COUNT; i++) list[i]->name = (char *)(uintptr_t)categories[i];
 }
 

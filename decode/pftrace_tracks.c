@@ -117,8 +117,9 @@ static int describe(iket_pf_tracks *t, Iket__Perfetto__TrackDescriptor *descript
 
 static uint64_t new_track(iket_pf_tracks *t, uint64_t parent, const char *name, int32_t rank, int is_group, const char *description, iket_error *err) {
     Iket__Perfetto__TrackDescriptor d = IKET__PERFETTO__TRACK_DESCRIPTOR__INIT;
-    d.has_uuid = d.has_parent_uuid = d.has_sibling_order_rank = d.has_sibling_merge_behavior = 1;
+    d.has_uuid = d.has_sibling_order_rank = d.has_sibling_merge_behavior = 1;
     d.uuid = ++t->last_uuid;
+    d.has_parent_uuid = parent != 0;
     d.parent_uuid = parent;
     d.name = (char *)(uintptr_t)name;
     d.description = (char *)(uintptr_t)description;
