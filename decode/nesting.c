@@ -210,7 +210,7 @@ static int add_range(struct iket_nesting *n, iket_trace *trace, uint32_t locatio
 
 // ---- order ------------------------------------------------------------------------------------------------------------
 
-// Markers first, then ranges by start, longer ones first. The address settles the rest: the file's order.
+// Markers first, then ranges by start, longer ones first.
 static int interval_order(const iket_interval *a, const iket_interval *b) {
     int marker_a = a->kind == IKET_INTERVAL_MARKER, marker_b = b->kind == IKET_INTERVAL_MARKER;
     if (marker_a != marker_b) return marker_a ? -1 : 1;
@@ -242,6 +242,18 @@ static int sort_intervals(iket_interval *items, size_t count, iket_error *err) {
     if (from != items) memcpy(items, from, count * sizeof *items);
     free(other);
     return 0;
+}
+
+// Of ranges with the same times the later in the file is the outer one: a writer knows a range when it closes.
+static void outer_first(iket_interval *ranges, size_t count) {
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && interval_order(&ranges[first], &ranges[end]) == 0;) end++;
+        for (size_t a = first, b = end - 1; a < b; a++, b--) {
+            iket_interval swap = ranges[a];
+            ranges[a] = ranges[b];
+            ranges[b] = swap;
+        }
+    }
 }
 
 static int edge_order(const void *a, const void *b) {
@@ -321,6 +333,7 @@ int iket_nesting_add(struct iket_nesting *n, iket_trace *trace, uint32_t locatio
     IKET_TRY(sort_intervals(items, count, err));
     size_t markers = 0;
     while (markers < count && items[markers].kind == IKET_INTERVAL_MARKER) markers++;
+    outer_first(items + markers, count - markers);
     for (size_t i = markers; i < count; i++) IKET_TRY(add_range(n, trace, location, &items[i], err));
     if (n->lane_count == 0 && add_lane(n, err) == NULL) return -1;
     iket_location *at = &trace->locations[location];

@@ -115,6 +115,15 @@ static size_t list_names(const iket_trace *trace, int unseen, char *text, size_t
     return count;
 }
 
+// The first diagnostics counter that is not 0, in words. 0: all are.
+static int first_diagnostic(const iket_trace *trace, char *text, size_t size) {
+#define FIND(name)                                                                                                     \
+    if (trace->diagnostics.name > 0) return iket_diagnostic_text(#name, trace->diagnostics.name, text, size);
+    IKET_DIAGNOSTICS(FIND)
+#undef FIND
+    return 0;
+}
+
 int decode_report_no_event(const iket_trace *trace, iket_error *err) {
     char names[900], kernels[600] = "none";
     size_t declared = list_names(trace, 0, names, sizeof names), used = 0;
@@ -123,8 +132,9 @@ int decode_report_no_event(const iket_trace *trace, iket_error *err) {
         uint32_t kernel = i < trace->launch_count ? trace->launches[i].kernel : trace->empty_kernels[i - trace->launch_count];
         used += (size_t)snprintf(kernels + used, sizeof kernels - used, "%s%.64s", i == 0 ? "" : ", ", i == NAMES_SHOWN ? "…" : trace->strings[kernel]);
     }
-    return iket_fail(err, "%s: has no event: launches seen: %s; names declared: %s%s (was the annotated code reached, and is the schema of this run?)", trace->path, kernels,
-                     declared > 0 ? names : "none", trace->diagnostics.undecodedBytes > 0 ? "; records are there, but none that the schema knows" : "");
+    char reason[512];
+    return iket_fail(err, "%s: has no event: launches seen: %s; names declared: %s; %s", trace->path, kernels, declared > 0 ? names : "none",
+                     first_diagnostic(trace, reason, sizeof reason) ? reason : "nothing was lost or damaged (was the annotated code reached, and is the schema of this run?)");
 }
 
 // ---- the summary ----------------------------------------------------------------------------------------------------
