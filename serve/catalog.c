@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "viewer/page.h"
 
 typedef struct {
     iket_catalog *catalog;
@@ -47,9 +49,47 @@ static iket_file_kind kind_of(int folder, const char *name) {
     return ends_with(name, ".bin") && is_dump(folder, name) ? IKET_FILE_DUMP : IKET_FILE_KINDS;
 }
 
-static int has_sibling(int folder, const char *name) {
+iket_html_state iket_html_state_of(int fd) {
+    enum { HEAD_BYTES = 4096 };
+    char head[HEAD_BYTES];
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    if (n <= 0) return IKET_HTML_FOREIGN;
+    const char *policy = iket_page_security_policy(), generator[] = "<meta name=\"generator\" content=\"iket\">";
+    if (memmem(head, (size_t)n, generator, sizeof generator - 1) == NULL) return IKET_HTML_FOREIGN;
+    return memmem(head, (size_t)n, policy, strlen(policy)) != NULL ? IKET_HTML_OURS : IKET_HTML_OTHER_BUILD;
+}
+
+static iket_html_state page_state(int folder, const char *name) {
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return IKET_HTML_FOREIGN;
+    iket_html_state state = iket_html_state_of(fd);
+    close(fd);
+    return state;
+}
+
+static iket_catalog_file describe(const struct stat *info) {
+    return (iket_catalog_file){
+        .there = 1,
+        .size = (uint64_t)info->st_size,
+        .modified = info->st_mtim.tv_sec,
+        .device = info->st_dev,
+        .inode = info->st_ino,
+        .changed = (uint64_t)info->st_ctim.tv_sec * 1000000000u + (uint64_t)info->st_ctim.tv_nsec,
+    };
+}
+
+static iket_catalog_file sibling(int folder, const char *name) {
     struct stat info;
-    return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return (iket_catalog_file){0};
+    return describe(&info);
+}
+
+static void set_file(iket_catalog_trace *trace, int folder, const char *name, iket_file_kind kind, const struct stat *info) {
+    trace->files[kind] = describe(info);
+    if (info->st_mtim.tv_sec > trace->modified) trace->modified = info->st_mtim.tv_sec;
+    if (kind == IKET_FILE_PAGE) trace->page = page_state(folder, name);
+    if (kind == IKET_FILE_DUMP) trace->meta = sibling(folder, "meta.json");
+    if (kind == IKET_FILE_COLLECTOR) trace->meta = sibling(folder, "iket.data.json");
 }
 
 static int add_file(walk *w, int folder, const char *path, const char *name, iket_file_kind kind, const struct stat *info) {
@@ -59,10 +99,7 @@ static int add_file(walk *w, int folder, const char *path, const char *name, ike
     *trace = (iket_catalog_trace){.folder = strdup(path), .base = strndup(name, strlen(name) - strlen(iket_file_ending(kind)))};
     c->count++;
     if (trace->folder == NULL || trace->base == NULL) return iket_fail(w->err, "out of memory");
-    trace->files[kind] = (iket_catalog_file){1, (uint64_t)info->st_size, info->st_mtim.tv_sec};
-    trace->modified = info->st_mtim.tv_sec;
-    if (kind == IKET_FILE_DUMP) trace->has_meta = has_sibling(folder, "meta.json");
-    if (kind == IKET_FILE_COLLECTOR) trace->has_meta = has_sibling(folder, "iket.data.json");
+    set_file(trace, folder, name, kind, info);
     return 0;
 }
 
@@ -122,9 +159,10 @@ static int compare(const void *a, const void *b) {
     return order != 0 ? order : strverscmp(x->base, y->base);
 }
 
-static void free_trace(iket_catalog_trace *trace) {
+void iket_catalog_free_trace(iket_catalog_trace *trace) {
     free(trace->folder);
     free(trace->base);
+    *trace = (iket_catalog_trace){0};
 }
 
 static int has_trace(const iket_catalog_trace *t) {
@@ -144,17 +182,34 @@ static void join(iket_catalog *c) {
             for (int kind = 0; kind < IKET_FILE_KINDS; kind++) {
                 if (other->files[kind].there) trace.files[kind] = other->files[kind];
             }
+            if (other->page != IKET_HTML_NONE) trace.page = other->page;
             if (other->modified > trace.modified) trace.modified = other->modified;
-            free_trace(other);
+            iket_catalog_free_trace(other);
         }
         if (has_trace(&trace) && kept < IKET_CATALOG_TRACES) {
             c->traces[kept++] = trace;
         } else {
             if (has_trace(&trace)) c->cut = 1;
-            free_trace(&trace);
+            iket_catalog_free_trace(&trace);
         }
     }
     c->count = kept;
+}
+
+int iket_catalog_find(iket_catalog_trace *trace, const iket_root *root, const char *folder, const char *base) {
+    *trace = (iket_catalog_trace){.folder = strdup(folder), .base = strdup(base)};
+    int fd = iket_root_open_path(root, folder, O_DIRECTORY);
+    for (iket_file_kind kind = 0; fd >= 0 && trace->base != NULL && kind < IKET_FILE_KINDS; kind++) {
+        char name[NAME_MAX + 1];
+        struct stat info;
+        int length = snprintf(name, sizeof name, "%s%s", base, iket_file_ending(kind));
+        if (length >= (int)sizeof name || fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
+        if (kind_of(fd, name) == kind) set_file(trace, fd, name, kind, &info);
+    }
+    if (fd >= 0) close(fd);
+    if (trace->folder != NULL && has_trace(trace)) return 1;
+    iket_catalog_free_trace(trace);
+    return 0;
 }
 
 int iket_catalog_scan(iket_catalog *catalog, const iket_root *root, const char *folder, iket_error *err) {
@@ -172,7 +227,7 @@ int iket_catalog_scan(iket_catalog *catalog, const iket_root *root, const char *
 }
 
 void iket_catalog_free(iket_catalog *catalog) {
-    for (size_t i = 0; i < catalog->count; i++) free_trace(&catalog->traces[i]);
+    for (size_t i = 0; i < catalog->count; i++) iket_catalog_free_trace(&catalog->traces[i]);
     free(catalog->traces);
     *catalog = (iket_catalog){0};
 }

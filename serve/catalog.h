@@ -30,14 +30,23 @@ typedef enum iket_file_kind {
 typedef struct iket_catalog_file {
     int there;
     uint64_t size;
-    int64_t modified; // Unix seconds
+    int64_t modified;                     // Unix seconds
+    uint64_t device, inode, changed;      // tell this very content apart; changed in ns
 } iket_catalog_file;
+
+typedef enum iket_html_state {
+    IKET_HTML_NONE,
+    IKET_HTML_FOREIGN,   // an .html that our generator did not write
+    IKET_HTML_OTHER_BUILD, // our generator's, of another build
+    IKET_HTML_OURS,      // of this build
+} iket_html_state;
 
 typedef struct iket_catalog_trace {
     char *folder; // relative, "" for the served folder itself
     char *base;   // without the kind's ending; of raw input its file's name
     iket_catalog_file files[IKET_FILE_KINDS];
-    int has_meta; // of raw input: meta.json (iket.data.json) stands beside it
+    iket_html_state page;
+    iket_catalog_file meta; // of raw input: the meta.json (iket.data.json) beside it
     int64_t modified; // the newest of its files
 } iket_catalog_trace;
 
@@ -52,8 +61,16 @@ enum { IKET_CATALOG_TRACES = 5000, IKET_CATALOG_ENTRIES = 200000, IKET_CATALOG_D
 // What is appended to a base to name the file of a kind; "" for raw input.
 const char *iket_file_ending(iket_file_kind kind);
 
+// Tells a page by its first bytes.
+iket_html_state iket_html_state_of(int fd);
+
 // Walks `folder` (relative, "" for all). On failure the catalog is empty.
 IKET_MUST_CHECK int iket_catalog_scan(iket_catalog *catalog, const iket_root *root, const char *folder, iket_error *err);
+
+// Finds the one trace `base` of `folder`. Returns 1 with *trace to be freed by iket_catalog_free_trace, 0 when there is none
+// or no memory.
+int iket_catalog_find(iket_catalog_trace *trace, const iket_root *root, const char *folder, const char *base);
+void iket_catalog_free_trace(iket_catalog_trace *trace);
 
 void iket_catalog_free(iket_catalog *catalog);
 

@@ -11,6 +11,7 @@
 #include "common/options.h"
 #include "common/output.h"
 #include "serve/announce.h"
+#include "serve/child.h"
 #include "serve/server.h"
 
 enum { PORT = 1, HOST, OPEN, UI_DIR, UI_PORT, UI_ORIGIN, ALLOW_HOST, TOKEN_FILE, INSECURE, TLS_CERT, TLS_KEY, TIMEOUT, CONNECTIONS };
@@ -129,6 +130,7 @@ static int is_signal_pending(void *context) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], IKET_CHILD_WORD) == 0) return iket_child_main(argc, argv);
     settings s = {.server = IKET_SERVE_DEFAULTS};
     iket_error err;
     iket_options_result parsed = iket_options_parse(&command, argc, argv, take, &s);
@@ -149,7 +151,6 @@ int main(int argc, char **argv) {
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_IGN);
     iket_server *server;
     if (iket_server_open(&server, &s.server, &err) != 0) {
         fprintf(stderr, "%s: %s\n", command.name, err.message);

@@ -6,33 +6,45 @@ const filter = document.getElementById('filter');
 
 function applyFilter() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const section of document.querySelectorAll('section')) {
-    const folder = section.querySelector('h2')?.textContent ?? '';
+  for (const group of document.querySelectorAll('tbody')) {
+    const folder = group.querySelector('h2')?.textContent ?? '';
     let shown = 0;
-    for (const row of section.querySelectorAll('tbody tr')) {
+    for (const row of group.querySelectorAll('tr:not(.folder)')) {
       const text = (folder + ' ' + row.textContent).toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
       if (!row.hidden) shown++;
     }
-    section.hidden = shown === 0;
+    group.hidden = shown === 0;
   }
 }
 
-// Takes over the list of a fresh copy of this page when it differs, so that nothing moves while nothing changes.
+// The parts of the page that change, as the server wrote them last.
+const written = new Map(['main', '#count'].map((part) => [part, document.querySelector(part).innerHTML]));
+
+// Takes over what differs in a fresh copy of this page, so that nothing moves while nothing changes.
 async function refresh() {
   try {
     const answer = await fetch(location.href, { cache: 'no-store' });
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    for (const part of ['main', '#count']) {
-      const mine = document.querySelector(part);
+    for (const [part, before] of written) {
       const theirs = fresh.querySelector(part);
-      if (mine && theirs && mine.innerHTML !== theirs.innerHTML) mine.replaceWith(document.adoptNode(theirs));
+      if (!theirs || theirs.innerHTML === before) continue;
+      written.set(part, theirs.innerHTML);
+      document.querySelector(part).replaceWith(document.adoptNode(theirs));
     }
     applyFilter();
   } catch {
     // The server is away: what is shown stays.
   }
+}
+
+// Sooner while facts are still to come.
+function schedule() {
+  setTimeout(async () => {
+    if (!document.hidden) await refresh();
+    schedule();
+  }, document.querySelector('.pending') ? 1000 : 10000);
 }
 
 filter.hidden = false;
@@ -43,5 +55,5 @@ document.addEventListener('keydown', (event) => {
   filter.focus();
 });
 applyFilter();
-setInterval(() => { if (!document.hidden) refresh(); }, 10000);
+schedule();
 document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });

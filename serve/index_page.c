@@ -2,14 +2,17 @@
 #include "serve/index_page.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/version.h"
 #include "serve/catalog.h"
-#include "serve/file_reply.h"
+#include "serve/jobs.h"
+#include "serve/picture.h"
 #include "serve/urlpath.h"
+#include "serve/view.h"
 
 extern const unsigned char iket_index_css[], iket_index_js[];
 extern const size_t iket_index_css_size, iket_index_js_size;
@@ -84,33 +87,104 @@ static void write_word(iket_sink *sink, const char *folder, const char *path, co
     free(text.data);
 }
 
+static void write_count(iket_sink *sink, uint64_t count) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    for (int i = 0; i < length; i++) iket_sink_printf(sink, i > 0 && (length - i) % 3 == 0 ? "\xE2\x80\xAF%c" : "%c", digits[i]); // a narrow space
+}
+
+static void write_span(iket_sink *sink, uint64_t ns) {
+    static const char *const units[] = {"µs", "ms", "s"};
+    if (ns < 1000) {
+        iket_sink_printf(sink, "%" PRIu64 " ns", ns);
+        return;
+    }
+    double value = (double)ns / 1000;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit < 2; unit++) value /= 1000;
+    iket_sink_printf(sink, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+static void write_kernels(iket_sink *sink, const iket_facts *facts) {
+    size_t listed = facts->kernel_count < IKET_FACTS_KERNELS ? facts->kernel_count : IKET_FACTS_KERNELS;
+    iket_sink_text(sink, "<p class=\"kernels\">");
+    for (size_t i = 0; i < listed; i++) {
+        iket_sink_text(sink, i > 0 ? ", <code>" : "<code>");
+        iket_html_text(sink, facts->kernels[i].name);
+        iket_sink_text(sink, "</code>");
+        if (facts->kernels[i].launches > 1 || facts->kernel_count > 1) iket_sink_printf(sink, " × %" PRIu64, facts->kernels[i].launches);
+    }
+    if (facts->kernel_count > listed) iket_sink_printf(sink, " and %zu more", (size_t)facts->kernel_count - listed);
+    iket_sink_text(sink, "</p>");
+    if (facts->notes == 0) return;
+    iket_sink_text(sink, "<p class=\"damage\">");
+    iket_html_text(sink, facts->note);
+    if (facts->notes > 1) iket_sink_printf(sink, " (and %" PRIu64 " more)", facts->notes - 1);
+    iket_sink_text(sink, "</p>");
+}
+
+// The picture's cell.
+static void write_picture(iket_sink *sink, const iket_facts *facts) {
+    iket_sink_text(sink, "<td class=\"picture\">");
+    if (facts != NULL && facts->rows > 0) {
+        iket_sink_text(sink, "<img alt=\"\" title=\"SMs from top to bottom, time from left to right: where warps are\" src=\"");
+        iket_picture_write(sink, facts);
+        iket_sink_text(sink, "\">");
+    }
+    iket_sink_text(sink, "</td>");
+}
+
+static void write_numbers(iket_sink *sink, const iket_facts *facts, iket_job_state state) {
+    if (facts == NULL) {
+        const char *instead = state == IKET_JOB_PENDING ? "<span class=\"pending\">…</span>" : "";
+        for (int i = 0; i < 3; i++) iket_sink_printf(sink, "<td class=\"number\">%s</td>", instead);
+        return;
+    }
+    iket_sink_text(sink, "<td class=\"number\">");
+    write_count(sink, facts->launches);
+    iket_sink_text(sink, "</td><td class=\"number\">");
+    write_count(sink, facts->markers + facts->ranges);
+    iket_sink_text(sink, "</td><td class=\"number\">");
+    write_span(sink, facts->span);
+    iket_sink_text(sink, "</td>");
+}
+
 static void write_raw(iket_sink *sink, const iket_site *site, const iket_catalog_trace *trace) {
     int is_dump = trace->files[IKET_FILE_DUMP].there;
-    iket_sink_text(sink, is_dump ? "<p class=\"raw\">A raw dump. To decode it: <code>iket-decode " : "<p class=\"raw\">Raw buffers of NVIDIA&#39;s collector. To decode them: <code>iket-decode ");
+    iket_sink_printf(sink, "<details><summary>%s, decoded when opened</summary>For files to keep: <code>iket-decode ", is_dump ? "Raw dump" : "Raw buffers of NVIDIA&#39;s collector");
     write_word(sink, site->server->folder, trace->folder, trace->base);
-    if (trace->has_meta) {
+    if (trace->meta.there) {
         iket_sink_text(sink, " --meta ");
         write_word(sink, site->server->folder, trace->folder, is_dump ? "meta.json" : "iket.data.json");
     }
     iket_sink_text(sink, "</code>");
-    if (!trace->has_meta && !is_dump) iket_sink_text(sink, " <strong>iket.data.json is missing beside it.</strong>");
-    iket_sink_text(sink, "</p>");
+    if (!trace->meta.there && !is_dump) iket_sink_text(sink, " <strong>iket.data.json is missing beside it.</strong>");
+    iket_sink_text(sink, "</details>");
 }
 
 static void write_trace(iket_sink *sink, const iket_site *site, const char *folder, const iket_catalog_trace *trace) {
     const char *place = below(folder, trace->folder);
-    iket_sink_text(sink, "<tr><th scope=\"row\">");
-    if (trace->files[IKET_FILE_PAGE].there) {
-        iket_sink_text(sink, "<a class=\"open\" href=\"");
-        write_address(sink, place, trace->base, ".html");
-        iket_sink_text(sink, "\">");
-        iket_html_text(sink, trace->base);
-        iket_sink_text(sink, "</a>");
-    } else {
-        iket_html_text(sink, trace->base);
+    iket_facts facts;
+    iket_error err;
+    iket_job_state state = iket_jobs_facts(site->jobs, trace, &facts, &err);
+    const iket_facts *known = state == IKET_JOB_DONE ? &facts : NULL;
+    iket_sink_text(sink, "<tr>");
+    write_picture(sink, known);
+    iket_sink_text(sink, "<th scope=\"row\"><a class=\"open\" href=\"");
+    write_address(sink, place, trace->base, iket_view_page_ending(trace));
+    iket_sink_text(sink, "\">");
+    iket_html_text(sink, trace->base);
+    iket_sink_text(sink, "</a>");
+    if (known != NULL) write_kernels(sink, known);
+    if (state == IKET_JOB_FAILED) {
+        iket_sink_text(sink, "<p class=\"damage\">");
+        iket_html_text(sink, err.message);
+        iket_sink_text(sink, "</p>");
     }
     if (trace->files[IKET_FILE_DUMP].there || trace->files[IKET_FILE_COLLECTOR].there) write_raw(sink, site, trace);
-    iket_sink_text(sink, "</th><td class=\"files\">");
+    iket_sink_text(sink, "</th>");
+    write_numbers(sink, known, state);
+    iket_sink_text(sink, "<td class=\"files\">");
     for (iket_file_kind kind = 0; kind < IKET_FILE_KINDS; kind++) {
         const iket_catalog_file *file = &trace->files[kind];
         if (!file->there || kind == IKET_FILE_PAGE) continue;
@@ -127,15 +201,18 @@ static void write_trace(iket_sink *sink, const iket_site *site, const char *fold
 
 static void write_folder_head(iket_sink *sink, const char *folder, const iket_catalog_trace *trace) {
     const char *place = below(folder, trace->folder);
-    iket_sink_text(sink, "<section>\n");
-    if (place[0] != 0) {
-        iket_sink_text(sink, "<h2><a href=\"");
-        write_address(sink, "", place, "/");
-        iket_sink_text(sink, "\">");
-        iket_html_text(sink, place);
-        iket_sink_text(sink, "</a></h2>\n");
-    }
-    iket_sink_text(sink, "<table>\n<thead><tr><th scope=\"col\">Trace</th><th scope=\"col\">Files</th><th scope=\"col\">Changed</th></tr></thead>\n<tbody>\n");
+    iket_sink_text(sink, "<tbody>\n");
+    if (place[0] == 0) return;
+    iket_sink_text(sink, "<tr class=\"folder\"><th scope=\"rowgroup\" colspan=\"7\"><h2><a href=\"");
+    write_address(sink, "", place, "/");
+    iket_sink_text(sink, "\">");
+    iket_html_text(sink, place);
+    iket_sink_text(sink, "</a></h2></th></tr>\n");
+}
+
+static void write_table_head(iket_sink *sink) {
+    iket_sink_text(sink, "<table>\n<thead><tr><td></td><th scope=\"col\">Trace</th><th scope=\"col\" class=\"number\">Launches</th><th scope=\"col\" class=\"number\">Events</th>"
+        "<th scope=\"col\" class=\"number\">Span</th><th scope=\"col\">Files</th><th scope=\"col\">Changed</th></tr></thead>\n");
 }
 
 static void write_head(iket_sink *sink, const iket_site *site, const char *folder, const iket_catalog *catalog) {
@@ -169,13 +246,14 @@ static int write_page(iket_memory *document, const iket_site *site, const char *
         return -1;
     }
     write_head(&sink, site, folder, &catalog);
+    if (catalog.count > 0) write_table_head(&sink);
     for (size_t i = 0; i < catalog.count; i++) {
         int first = i == 0 || strcmp(catalog.traces[i].folder, catalog.traces[i - 1].folder) != 0;
-        if (first && i > 0) iket_sink_text(&sink, "</tbody>\n</table>\n</section>\n");
+        if (first && i > 0) iket_sink_text(&sink, "</tbody>\n");
         if (first) write_folder_head(&sink, folder, &catalog.traces[i]);
         write_trace(&sink, site, folder, &catalog.traces[i]);
     }
-    if (catalog.count > 0) iket_sink_text(&sink, "</tbody>\n</table>\n</section>\n");
+    if (catalog.count > 0) iket_sink_text(&sink, "</tbody>\n</table>\n");
     iket_sink_printf(&sink, "</main>\n<footer>iket-serve %s</footer>\n</body>\n</html>\n", IKET_VERSION);
     iket_catalog_free(&catalog);
     return iket_sink_close(&sink, err);

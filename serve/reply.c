@@ -55,6 +55,7 @@ static const char *title_of(unsigned status) {
     case 413: return "The request is too long";
     case 414: return "The address is too long";
     case 416: return "The file has no such part";
+    case 422: return "It cannot be shown";
     case 503: return "Not now";
     default: return "That went wrong";
     }
@@ -89,5 +90,5 @@ enum MHD_Result iket_reply_error(const iket_request *request, unsigned status, c
     MHD_add_response_header(response, "Content-Type", "text/html; charset=utf-8");
     MHD_add_response_header(response, "Cache-Control", "no-store");
     if (field != NULL) MHD_add_response_header(response, field, value);
-    return iket_reply(request, status, response, IKET_POLICY_INERT);
+    return iket_reply(request, status, response, IKET_POLICY_STILL_PAGE);
 }

@@ -24,6 +24,8 @@ typedef struct iket_request {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "              \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 #define IKET_POLICY_INERT "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox"
+// A page of ours without a script.
+#define IKET_POLICY_STILL_PAGE "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // A field of the request, or NULL.
 const char *iket_request_field(const iket_request *request, const char *name);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/input.h"
+#include "serve/jobs.h"
 #include "serve/site.h"
 
 enum { MEMORY_PER_CONNECTION = 16 * 1024, THREADS_MAX = 16, SPARE_FILES = 64 };
@@ -180,6 +181,7 @@ static int open_all(iket_server *server, iket_error *err) {
     snprintf(site->access.cookie, sizeof site->access.cookie, "iket-%u", (unsigned)site->listener.port);
     compose_url(server);
     IKET_TRY(open_ui(server, err));
+    IKET_TRY(iket_jobs_open(&site->jobs, &site->root, err));
     return start(site, err);
 }
 
@@ -217,6 +219,7 @@ static void wait_for_answers(iket_server *server, unsigned grace_ms, int (*hurry
 static void close_site(iket_site *site) {
     if (site->daemon != NULL) MHD_stop_daemon(site->daemon);
     iket_clients_close(site->clients);
+    iket_jobs_close(site->jobs);
     if (site->listener.fd >= 0) close(site->listener.fd);
     iket_root_close(&site->root);
 }

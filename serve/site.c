@@ -15,6 +15,7 @@
 #include "serve/index_page.h"
 #include "serve/reply.h"
 #include "serve/urlpath.h"
+#include "serve/view.h"
 
 static enum MHD_Result not_found(const iket_request *request) {
     return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL,
@@ -35,7 +36,9 @@ static int is_named(const char *path, const char *name) {
 static enum MHD_Result answer_file(const iket_site *site, const iket_request *request, const char *path) {
     int fd = iket_root_open_path(&site->root, path, 0);
     struct stat info;
+    enum MHD_Result viewed;
     if (fd < 0) {
+        if (errno == ENOENT && !site->is_ui && iket_view_reply(site, request, path, &viewed)) return viewed;
         if (errno == EACCES) return iket_reply_error(request, MHD_HTTP_FORBIDDEN, NULL, NULL, "The server is not allowed to read this file.");
         if (errno == EMFILE || errno == ENFILE) return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "Too many files are open. Try again in a moment.");
         return not_found(request);
@@ -45,6 +48,7 @@ static enum MHD_Result answer_file(const iket_site *site, const iket_request *re
         return not_found(request);
     }
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    if (S_ISREG(info.st_mode) && !site->is_ui && ends_with(name, ".html")) return iket_view_reply_html(site, request, path, fd, &info);
     if (S_ISREG(info.st_mode)) return iket_reply_file(request, fd, &info, name, site->is_ui ? "frame-ancestors 'self'" : NULL);
     // A folder without its slash: relative, so that a proxy may put a prefix before it.
     close(fd);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/output.h"
+#include "decode/include/iket/encode.h"
+
+enum { SOURCE = 3, META = 4, NICENESS = 10 };
+
+#define SOURCE_PATH "/proc/self/fd/3"
+#define META_PATH "/proc/self/fd/4"
+
+// ---- the child -------------------------------------------------------------------------------------------------------
+
+// The number behind "pid_0x" in the source's name: the decoder sees another name.
+static uint64_t pid_of(const char *name) {
+    uint64_t pid = 0;
+    for (const char *p = strstr(name, "pid_0x"); p != NULL; p = strstr(p + 1, "pid_0x")) pid = strtoull(p + 6, NULL, 16);
+    return pid;
+}
+
+static int write_pftrace(const iket_trace *trace, const char *path, iket_error *err) {
+    iket_output *output;
+    iket_sink sink;
+    IKET_TRY(iket_output_open(&output, path, IKET_OUTPUT_FORCE, err));
+    int result = iket_sink_open(&sink, 0, iket_output_flush, output, err);
+    if (result == 0) {
+        result = iket_write_pftrace(trace, NULL, &sink, NULL, err);
+        if (result == 0) {
+            result = iket_sink_close(&sink, err);
+        } else {
+            iket_sink_drop(&sink);
+        }
+    }
+    if (result == 0) return iket_output_commit(&output, err);
+    iket_output_discard(&output);
+    return -1;
+}
+
+static int read_trace(const char *name, int has_meta, const char *output, iket_facts *facts, iket_error *err) {
+    iket_open_options options = {.meta = has_meta ? META_PATH : NULL, .pid = pid_of(name)};
+    iket_trace *trace;
+    IKET_TRY(iket_trace_open(&trace, SOURCE_PATH, &options, err));
+    int result = iket_facts_collect(facts, trace, err);
+    if (result == 0 && trace->marker_count + trace->range_count == 0 && trace->location_count == 0) result = iket_fail(err, "there is no event and no warp in it");
+    if (result == 0 && output[0] != 0) result = write_pftrace(trace, output, err);
+    iket_trace_free(trace);
+    return result;
+}
+
+// Names the files as the user knows them.
+static void print_error(const char *name, const char *message) {
+    for (const char *at; (at = strstr(message, "/proc/self/fd/")) != NULL;) {
+        int is_meta = strncmp(at, META_PATH, sizeof META_PATH - 1) == 0;
+        fprintf(stderr, "%.*s%s", (int)(at - message), message, is_meta ? "its metadata" : name);
+        message = at + sizeof META_PATH - 1;
+    }
+    fprintf(stderr, "%s\n", message);
+}
+
+int iket_child_main(int argc, char **argv) {
+    static iket_facts facts;
+    iket_error err;
+    if (argc != 5) return 2;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    iket_output_guard_signals();
+    setpriority(PRIO_PROCESS, 0, NICENESS);
+    if (read_trace(argv[2], strcmp(argv[3], "meta") == 0, argv[4], &facts, &err) != 0) {
+        print_error(argv[2], err.message);
+        return 2;
+    }
+    fwrite(&facts, sizeof facts, 1, stdout);
+    return iket_output_close_stdout(&err) == 0 ? 0 : 2;
+}
+
+// ---- the server's side -----------------------------------------------------------------------------------------------
+
+static int spawn(iket_child *child, const iket_child_task *task, int facts, int errors) {
+    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)(task->output != NULL ? task->output : ""), NULL};
+    extern char **environ;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setpgroup(&attributes, 0); // the terminal's SIGINT is the server's alone
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_adddup2(&actions, facts, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+    // The caller's descriptors are above META, so that none of these overwrites one that is still to come.
+    posix_spawn_file_actions_adddup2(&actions, task->source, SOURCE);
+    if (task->meta >= 0) posix_spawn_file_actions_adddup2(&actions, task->meta, META);
+    int why = posix_spawn(&child->pid, "/proc/self/exe", &actions, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return why;
+}
+
+// Makes sure that a descriptor is not one of those that the child's are put at. Takes fd.
+static int move_up(int fd) {
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, META + 1);
+    close(fd);
+    return moved;
+}
+
+int iket_child_start(iket_child *child, const iket_child_task *task, iket_error *err) {
+    int facts[2], errors[2];
+    if (pipe2(facts, O_CLOEXEC) != 0) return iket_fail(err, "cannot start a process: %s", strerror(errno));
+    if (pipe2(errors, O_CLOEXEC) != 0) {
+        int failed = errno;
+        close(facts[0]);
+        close(facts[1]);
+        return iket_fail(err, "cannot start a process: %s", strerror(failed));
+    }
+    iket_child_task moved = *task;
+    moved.source = fcntl(task->source, F_DUPFD_CLOEXEC, META + 1);
+    if (task->meta >= 0) moved.meta = fcntl(task->meta, F_DUPFD_CLOEXEC, META + 1);
+    facts[1] = move_up(facts[1]);
+    errors[1] = move_up(errors[1]);
+    int why = moved.source < 0 || facts[1] < 0 || errors[1] < 0 ? EMFILE : spawn(child, &moved, facts[1], errors[1]);
+    if (moved.source >= 0) close(moved.source);
+    if (task->meta >= 0 && moved.meta >= 0) close(moved.meta);
+    if (facts[1] >= 0) close(facts[1]);
+    if (errors[1] >= 0) close(errors[1]);
+    child->facts = facts[0];
+    child->errors = errors[0];
+    if (why == 0) return 0;
+    close(facts[0]);
+    close(errors[0]);
+    return iket_fail(err, "cannot start a process: %s", strerror(why));
+}
+
+// Reads to the end and returns how much of it fits.
+static size_t read_all(int fd, void *to, size_t room) {
+    char rest[512];
+    size_t have = 0;
+    for (;;) {
+        ssize_t n = have < room ? read(fd, (char *)to + have, room - have) : read(fd, rest, sizeof rest);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return have;
+        if (have < room) have += (size_t)n;
+    }
+}
+
+int iket_child_finish(iket_child *child, iket_facts *facts, iket_error *err) {
+    char text[sizeof err->message];
+    int status;
+    // A child says either facts or one line of error, both shorter than a pipe holds.
+    size_t got = read_all(child->facts, facts, sizeof *facts);
+    size_t length = read_all(child->errors, text, sizeof text - 1);
+    close(child->facts);
+    close(child->errors);
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
+    text[length] = 0;
+    text[strcspn(text, "\n")] = 0;
+    if (WIFSIGNALED(status)) return iket_fail(err, "reading it ended with %s (was it changed meanwhile, or is memory short?)", strsignal(WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0) return iket_fail(err, "%s", text[0] != 0 ? text : "reading it failed");
+    if (got != sizeof *facts || facts->magic != IKET_FACTS_MAGIC) return iket_fail(err, "reading it failed");
+    facts->note[sizeof facts->note - 1] = 0;
+    return 0;
+}

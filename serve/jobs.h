@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs.h: what is read and decoded on demand, one trace at a time, by a thread of its own (which has a process do it).
+//
+//     not known ──asked for──> waiting ──> running ──> done | failed
+//
+// Results are kept by the source's key (serve/cache.h): in memory, and in the cache for the next start. What is waiting
+// is bounded; what does not fit is asked for again later.
+#ifndef IKET_SERVE_JOBS_H
+#define IKET_SERVE_JOBS_H
+
+#include "serve/cache.h"
+#include "serve/facts.h"
+#include "serve/root.h"
+
+typedef enum iket_job_state {
+    IKET_JOB_NONE,    // there is nothing to decode from, or no room to wait
+    IKET_JOB_PENDING, // waiting or running
+    IKET_JOB_DONE,
+    IKET_JOB_FAILED,
+} iket_job_state;
+
+typedef struct iket_jobs iket_jobs;
+
+// Starts the thread. `root` is borrowed until iket_jobs_close.
+IKET_MUST_CHECK int iket_jobs_open(iket_jobs **jobs, const iket_root *root, iket_error *err);
+
+// Ends what is running. NULL is allowed.
+void iket_jobs_close(iket_jobs *jobs);
+
+// The facts of a trace: sets *facts when done, a line in err when failed. A source that is large, or is being written
+// just now, is not read for its facts alone (NONE).
+iket_job_state iket_jobs_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket_facts *facts, iket_error *err);
+
+// The trace as .pftrace: sets *fd, which the caller closes, when done, a line in err when failed, *seconds that it has
+// been worked on when pending.
+iket_job_state iket_jobs_pftrace(iket_jobs *jobs, const iket_catalog_trace *trace, int *fd, unsigned *seconds, iket_error *err);
+
+#endif
