@@ -102,6 +102,11 @@ def run(*arguments, environment=None):
     return done.returncode, done.stdout, done.stderr
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
 class FolderTest(unittest.TestCase):
     """A folder of its own for every test class."""
 

@@ -44,7 +44,7 @@ class Index(served.FolderTest):
         dump = b"IKETDUMP" + struct.pack("<II", 1, 64) + bytes(48)
         for rank in (0, 2, 10):
             cls.write(f"run/rank{rank}/iket_pid_0x{rank:x}.pftrace", b"x" * 1234)
-        cls.write("run/rank0/iket_pid_0x0.html", "<!doctype html>")
+        cls.write("run/rank0/iket_pid_0x0.html", '<!doctype html><meta name="generator" content="iket">')
         cls.write("run/rank0/iket_pid_0x0.pftrace.gz", gzip.compress(b"x"))
         cls.write("run/rank0/iket_pid_0x0.trace.json", "{}")
         cls.write("run/rank0/iket_pid_0x0.trace.json.gz", gzip.compress(b"{}"))
@@ -66,7 +66,7 @@ class Index(served.FolderTest):
         deep = "/".join(["deep"] * 20)
         cls.write(deep + "/x.pftrace", "x")
         os.symlink("..", os.path.join(cls.folder, "odd", "loop"))
-        cls.server = served.Server(cls.folder)
+        cls.server = served.Server(cls.folder, environment={"XDG_CACHE_HOME": cls.outside})
 
     @classmethod
     def tearDownClass(cls):
@@ -86,7 +86,7 @@ class Index(served.FolderTest):
             for link in page.links:
                 self.assertTrue(link.startswith("./") or link == "../", link)
                 target = urllib.parse.urljoin("http://x" + start, link).removeprefix("http://x")
-                self.assertEqual(self.server.get(target).status, 200, target)
+                self.assertIn(self.server.get(target).status, (200, 202, 422) if target.endswith(".iket.html") else (200,), target)
 
     def test_groups_in_the_order_of_their_numbers(self):
         folders = self.page().folders
@@ -123,7 +123,8 @@ class Index(served.FolderTest):
     def test_depth_is_bounded_and_said(self):
         answer = self.server.get("/")
         self.assertIn(b"There is more here than this page lists", answer.body)
-        self.assertEqual(self.page("/" + "deep/" * 15).rows[1:], [row for row in self.page("/" + "deep/" * 15).rows[1:] if row.startswith("x")])
+        self.assertNotIn(b"There is more here", self.server.get("/" + "deep/" * 15).body)
+        self.assertIn("./deep/deep/deep/deep/deep/x.pftrace", self.page("/" + "deep/" * 15).links)
 
     def test_new_traces_appear(self):
         self.write("later/new.pftrace", "x")
