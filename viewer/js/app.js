@@ -57,7 +57,6 @@ class App {
   describe() {
     const { counts, device, diagnostics, notes, span } = this.trace;
     byId('trace-name').textContent = this.dropped ? this.dropped.name : facts.base;
-    const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
     byId('trace-facts').replaceChildren(...[device.replace(/^IKET ?/, ''), counts.kernels > 1 ? plural(counts.kernels, 'kernel') : null, plural(counts.launches, 'launch', 'launches'),
       plural(counts.sms, 'SM'), plural(counts.warps, 'warp'), plural(counts.ranges, 'range'), plural(counts.markers, 'marker'), duration(span)]
       .filter(Boolean).map((text) => element('span', {}, text)));

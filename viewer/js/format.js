@@ -4,6 +4,8 @@
 
 const integer = (n) => n.toLocaleString('en-US');
 
+const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
+
 const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
 // "32 ns", "1.54 µs": four significant digits at most.

@@ -110,7 +110,7 @@ class Heat {
     c.fillStyle = ui['ink-soft'];
     c.beginPath();
     this.order.forEach((s, i) => {
-      if (i % step !== 0 || (i + 1) * this.line > this.height - 4) return;
+      if (i % step !== 0 || (i + 0.5) * this.line > this.height - 5) return;
       const y = (i + 0.5) * this.line;
       c.fillText(`SM ${s.sm}`, GUTTER - 9, Math.max(6, y));
       c.moveTo(GUTTER - 5, Math.round(y) + 0.5);

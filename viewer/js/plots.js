@@ -49,7 +49,7 @@ class Plots {
     c.fillStyle = ui['ink-faint'];
     c.textAlign = 'right';
     c.textBaseline = 'middle';
-    for (const share of [0.5, 1]) {
+    for (const share of most > 1 ? [0.5, 1] : [1]) {
       const at = Math.round(y(most * share)) + 0.5;
       c.beginPath();
       c.moveTo(left, at);

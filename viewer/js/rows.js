@@ -5,6 +5,7 @@
 'use strict';
 
 const ROW_HEIGHT = { [NODES.kernel]: 22, [NODES.bucket]: 20, [NODES.launch]: 24, [NODES.sm]: 20, [NODES.cta]: 17 };
+const SMALL_TRACE = 12; // warps: these are all shown at once
 const LANE = { life: 5, lifeAlone: 13, range: 15, marker: 11, token: 14, gap: 1, pad: 3 };
 
 class Rows {
@@ -15,7 +16,7 @@ class Rows {
     const { kind } = trace.nodes;
     for (let node = 0; node < trace.nodeCount; node++) {
       this.open[node] = kind[node] === NODES.root || kind[node] === NODES.kernel || kind[node] === NODES.warp ||
-        (kind[node] === NODES.launch && trace.launches.length <= 4) ? 1 : 0;
+        (kind[node] === NODES.launch && trace.launches.length <= 4) || trace.warps.length <= SMALL_TRACE ? 1 : 0;
     }
     this.lanesOf = new Map();
     this.rebuild();

@@ -155,6 +155,7 @@ class Timeline {
     c.fillRect(0, 0, width, height);
     const first = rows.rowAt(this.top), strips = [];
     this.labels = [];
+    this.ragged = []; // right ends of ranges that nobody closed
     let row = first;
     for (; row < rows.nodes.length && rows.tops[row] < this.top + height; row++) {
       const node = rows.nodes[row], kind = trace.nodes.kind[node];
@@ -216,7 +217,7 @@ class Timeline {
   }
 
   drawSlices(lane, y, height, labelled) {
-    const { trace, view } = this.app, { first } = trace.lanes, { start, end, cls } = trace.events, limit = first[lane + 1];
+    const { trace, view } = this.app, { first } = trace.lanes, { start, end, cls, flags } = trace.events, limit = first[lane + 1];
     const left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
     let i = lowerBound(first[lane], limit, (k) => end[k] >= view.from);
     while (i < limit && start[i] <= view.to) {
@@ -229,6 +230,7 @@ class Timeline {
       }
       const a = Math.max(left, x0), b = Math.min(right, x1), wide = b - a;
       rects.push(a, y, wide > 3 ? wide - 0.75 : wide, height);
+      if ((flags[i] & FLAGS.unclosed) && x1 <= right) this.ragged.push(b, y, height);
       if (labelled && wide > 26) this.labels.push(i, a, y, wide, height);
       i++;
     }
@@ -266,6 +268,10 @@ class Timeline {
       for (let k = 0; k < rects.length; k += 4) c.fillRect(rects[k], rects[k + 1], rects[k + 2], rects[k + 3]);
       rects.length = 0;
     });
+    c.fillStyle = palette.ui.row;
+    for (let k = 0; k < this.ragged.length; k += 3) {
+      for (let n = 1; n <= 3; n++) c.fillRect(this.ragged[k] - 1 - 3 * n, this.ragged[k + 1], 1.5, this.ragged[k + 2]);
+    }
   }
 
   flushLabels() {
@@ -303,7 +309,7 @@ class Timeline {
 
   launchText(i) {
     const { trace } = this.app, { warps, sms } = trace.extra.get(i) ?? {};
-    return warps === undefined ? trace.eventName(i) : `${elide(trace.eventName(i), 60)}  ·  ${integer(warps)} warps on ${integer(sms)} SMs`;
+    return warps === undefined ? trace.eventName(i) : `${elide(trace.eventName(i), 60)}  ·  ${plural(warps, 'warp')} on ${plural(sms, 'SM')}`;
   }
 
   outline(event, width) {

@@ -118,7 +118,7 @@ function finishTrace(builder, t0) {
   const lookup = (row) => to[row];
   return {
     t0, pid: process.pid ?? 0, device: process.name,
-    strings: builder.strings, classes: builder.classes, notes: notesOf(builder, store.count - count),
+    strings: builder.strings, classes: builder.classes, notes: notesOf(builder),
     nodes: table,
     lanes: { node: Int32Array.from(laneNode), depth: Uint16Array.from(laneDepth), first },
     events: {
@@ -131,13 +131,13 @@ function finishTrace(builder, t0) {
   };
 }
 
-function notesOf(builder, lost) {
+function notesOf(builder) {
   const notes = builder.notes.slice(), say = (n, text) => n > 0 && notes.push(`${n.toLocaleString('en')} ${text}`);
   let open = 0;
   for (const track of builder.tracks) open += track.depth;
   say(open, 'slices have no end in the file and are drawn with length zero.');
   say(builder.unopenedEnds, 'ends of slices have no begin in the file and were left out.');
   say(builder.tooDeep, `ranges are nested deeper than ${MAX_DEPTH} and were left out.`);
-  say(builder.unknownTracks + lost, 'events belong to no described track and were left out.');
+  say(builder.unknownTracks, 'events belong to no described track and were left out.');
   return notes;
 }
