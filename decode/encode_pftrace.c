@@ -342,8 +342,8 @@ static int render_stage(encoder *e, source *s, iket_error *err) {
     stage.event_id = (uint64_t)s->index + 1;
     stage.duration = l->end - l->start;
     stage.context = 1;
-    stage.hw_queue_iid = 1 + (e->queue[s->index] > 0 ? e->queue[s->index] : QUEUES_MAX);
-    stage.stage_iid = 1;
+    stage.hw_queue_iid = iket_pf_queue_iid(e->pf.trace, e->queue[s->index] > 0 ? e->queue[s->index] : QUEUES_MAX);
+    stage.stage_iid = iket_pf_string_iid(l->kernel);
     stage.name = e->pf.trace->strings[l->kernel];
     stage.launch = &launch;
     Iket__Perfetto__TracePacket packet = IKET__PERFETTO__TRACE_PACKET__INIT;

@@ -67,12 +67,14 @@ typedef struct iket_pf {
 
 // The iid of a string of the trace, and of the one name that is added behind them.
 static inline uint64_t iket_pf_string_iid(uint32_t string) { return (uint64_t)string + 1; }
+// The iid of a GPU queue, from 1: behind those of the kernels, which go by their strings.
+static inline uint64_t iket_pf_queue_iid(const iket_trace *trace, uint32_t queue) { return (uint64_t)trace->string_count + queue; }
 static inline uint64_t iket_pf_lifetime_iid(const iket_trace *trace) { return (uint64_t)trace->string_count + 1; }
 
 // Any packet, through protobuf-c. Fills in the sequence id, and the time when has_time.
 IKET_MUST_CHECK int iket_pf_packet(iket_pf *pf, Iket__Perfetto__TracePacket *packet, int has_time, uint64_t time, iket_error *err);
 
-// The first packet: clock, defaults, interned names; `queues` GPU queues are named, from iid 2 on.
+// The first packet: clock, defaults, interned names; `queues` GPU queues are named.
 IKET_MUST_CHECK int iket_pf_preamble(iket_pf *pf, uint64_t start, uint32_t queues, iket_error *err);
 
 // One event of a slice track, packed by hand (a unit test compares the bytes with protobuf-c's). Times never go back.

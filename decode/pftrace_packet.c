@@ -76,6 +76,52 @@ static void name_annotations(Iket__Perfetto__InternedName **list) {
     for (size_t i = 0; i + 1 < IKET_PF_NAME_END; i++) list[i]->name = (char *)(uintptr_t)annotations[i];
 }
 
+// What GPU slices are named by: a stage for each kernel (under its string's iid), then the queues.
+typedef struct stage_list {
+    Iket__Perfetto__RenderStageSpecification *stages, **list;
+    char (*queue_names)[32];
+    size_t count;
+} stage_list;
+
+static void drop_stages(stage_list *s) {
+    free(s->stages);
+    free(s->list);
+    free(s->queue_names);
+}
+
+static void add_stage(stage_list *s, uint64_t iid, const char *name) {
+    Iket__Perfetto__RenderStageSpecification *stage = &s->stages[s->count];
+    iket__perfetto__render_stage_specification__init(stage);
+    stage->has_iid = stage->has_category = 1;
+    stage->iid = iid;
+    stage->category = CATEGORY_COMPUTE;
+    stage->name = (char *)(uintptr_t)name;
+    s->list[s->count++] = stage;
+}
+
+static int name_stages(stage_list *s, const iket_trace *trace, uint32_t queues) {
+    size_t most = trace->string_count + queues + 1;
+    uint8_t *seen = calloc(most, 1);
+    s->stages = calloc(most, sizeof *s->stages);
+    s->list = calloc(most, sizeof *s->list);
+    s->queue_names = calloc(queues + 1, sizeof *s->queue_names);
+    if (seen == NULL || s->stages == NULL || s->list == NULL || s->queue_names == NULL) {
+        free(seen);
+        return -1;
+    }
+    for (size_t i = 0; i < trace->launch_count; i++) {
+        uint32_t kernel = trace->launches[i].kernel;
+        if (!seen[kernel]) add_stage(s, iket_pf_string_iid(kernel), trace->strings[kernel]);
+        seen[kernel] = 1;
+    }
+    for (uint32_t i = 1; i <= queues; i++) {
+        snprintf(s->queue_names[i], sizeof s->queue_names[i], "Kernels %u", i);
+        add_stage(s, iket_pf_queue_iid(trace, i), s->queue_names[i]);
+    }
+    free(seen);
+    return 0;
+}
+
 static int write_preamble(iket_pf *pf, uint64_t start, Iket__Perfetto__InternedData *interned, iket_error *err) {
     Iket__Perfetto__ClockSnapshot__Clock clocks[2] = {IKET__PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT, IKET__PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT};
     Iket__Perfetto__ClockSnapshot__Clock *clock_list[2] = {&clocks[0], &clocks[1]};
@@ -116,35 +162,23 @@ int iket_pf_preamble(iket_pf *pf, uint64_t start, uint32_t queues, iket_error *e
     interned.event_names = intern(interned.n_event_names);
     interned.event_categories = intern(interned.n_event_categories);
     interned.debug_annotation_names = intern(interned.n_debug_annotation_names);
-    Iket__Perfetto__RenderStageSpecification *stages = calloc(queues + 1, sizeof *stages), **stage_list = calloc(queues + 1, sizeof *stage_list);
-    char (*queue_names)[32] = calloc(queues + 1, sizeof *queue_names);
+    stage_list stages = {.count = 0};
     int result;
-    if (interned.event_names == NULL || interned.event_categories == NULL || interned.debug_annotation_names == NULL || stages == NULL || stage_list == NULL || queue_names == NULL) {
+    if (interned.event_names == NULL || interned.event_categories == NULL || interned.debug_annotation_names == NULL || name_stages(&stages, trace, queues) != 0) {
         result = iket_fail(err, "out of memory (%zu names)", trace->string_count);
     } else {
         for (size_t i = 0; i < trace->string_count; i++) interned.event_names[i]->name = trace->strings[i];
         interned.event_names[trace->string_count]->name = (char *)(uintptr_t)"warp lifetime";
         name_categories(interned.event_categories);
         name_annotations(interned.debug_annotation_names);
-        for (uint32_t i = 0; i <= queues; i++) { // iid 1 is the stage "kernel", the queues follow
-            iket__perfetto__render_stage_specification__init(&stages[i]);
-            stages[i].has_iid = stages[i].has_category = 1;
-            stages[i].iid = i + 1;
-            stages[i].category = CATEGORY_COMPUTE;
-            snprintf(queue_names[i], sizeof queue_names[i], i == 0 ? "kernel" : "Kernels %u", i);
-            stages[i].name = queue_names[i];
-            stage_list[i] = &stages[i];
-        }
-        interned.n_gpu_specifications = queues + 1;
-        interned.gpu_specifications = stage_list;
+        interned.n_gpu_specifications = stages.count;
+        interned.gpu_specifications = stages.list;
         result = write_preamble(pf, start, &interned, err);
     }
     drop_interned(interned.event_names);
     drop_interned(interned.event_categories);
     drop_interned(interned.debug_annotation_names);
-    free(stages);
-    free(stage_list);
-    free(queue_names);
+    drop_stages(&stages);
     return result;
 }
 
