@@ -29,7 +29,7 @@ def check(condition, what):
 
 
 def same(got, want, what):
-    check(got == want, "%s is %r, expected %r" % (what, got, want))
+    check(got == want, "%s is %.900r, expected %.900r" % (what, got, want))
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

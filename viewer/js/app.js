@@ -235,8 +235,8 @@ class App {
   searchResult() {
     let count = 0;
     if (this.query.classes) this.eachInScope(-1, (i) => { count += this.query.classes[this.trace.events.cls[i]]; });
-    const warps = this.query.nodes ? `${integer(this.query.warps)} warps` : '';
-    return [this.query.classes ? `${integer(count)} events` : '', warps].filter(Boolean).join(' in ');
+    const warps = this.query.nodes ? plural(this.query.warps, 'warp') : '';
+    return [this.query.classes ? plural(count, 'event') : '', warps].filter(Boolean).join(' in ');
   }
 
   // Enter in the search line: the next event that matches, in the order of the rows.

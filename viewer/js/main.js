@@ -31,6 +31,7 @@ window.iket = Object.freeze({
   get t0() { return String(currentApp.trace.t0); },
   get timing() { return { ...loadedAt }; },
   get frames() { return currentApp.frames; },
+  get painted() { return currentApp.timeline.painted; }, // rectangles of the last frame of the timeline
   get view() { return { from: currentApp.view.from, to: currentApp.view.to, span: currentApp.view.span, width: currentApp.view.width }; },
   get selected() { return currentApp.selected; },
   get selection() { return currentApp.selection && { ...currentApp.selection }; },

@@ -64,7 +64,7 @@ class NamesPanel {
     const time = (ns) => (instant ? cell('', '') : cell(duration(ns), `${integer(ns)} ns`));
     const swatch = element('i', { class: `swatch ${instant ? 'marker' : ''}`, style: { background: palette.fill[s.cls] } });
     const total = instant ? cell('', '') : element('td', { class: 'n bar', title: `${integer(s.total)} ns; ${percent(Number(s.total) / (this.lifetime || 1))} of the warps' lifetime` },
-      element('span', { class: 'fill', style: { width: `${Math.min(100, share * 100)}%`, background: palette.fill[s.cls] } }),
+      element('span', { class: 'fill', style: { width: `calc((100% - 8px) * ${Math.min(1, share)})`, background: palette.fill[s.cls] } }),
       element('span', { class: 'over' }, longDuration(s.total)));
     const choose = () => app.focusName(app.focusClass === s.cls ? -1 : s.cls);
     return element('tr', { class: `${app.focusClass === s.cls ? 'on' : ''} ${kind === KINDS.lifetime ? 'quiet' : ''}`, 'data-cls': s.cls, onclick: choose },

@@ -262,8 +262,10 @@ class Timeline {
 
   flushRects() {
     const c = this.context, { palette } = this.app;
+    this.painted = 0;
     this.rects.forEach((rects, cls) => {
       if (rects.length === 0) return;
+      this.painted += rects.length / 4;
       c.fillStyle = this.lit(cls) ? palette.fill[cls] : palette.dim[cls];
       for (let k = 0; k < rects.length; k += 4) c.fillRect(rects[k], rects[k + 1], rects[k + 2], rects[k + 3]);
       rects.length = 0;

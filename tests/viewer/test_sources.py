@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_sources.py: where the page gets its trace from, and what it says when there is none or a bad one."""
+import gzip
+import os
+import shutil
+
+from browser import FIXTURES, browser, check, gemm, go, in_folder, same, served, settle
+
+SERVING = ("iket-serve DIR", "ssh -L 8080:localhost:8080 HOST", "python3 -m http.server")
+
+
+def keep(folder, target, *suffixes):
+    """A folder with the page and only these of its files."""
+    target.mkdir()
+    for suffix in (".html", *suffixes):
+        shutil.copy(folder / ("t" + suffix), target)
+    return target
+
+
+def fallbacks(folder):
+    """The same numbers from each of the three files."""
+    expected = None
+    for number, suffix in enumerate((".pftrace", ".pftrace.gz", ".trace.json")):
+        with served(keep(folder, folder / ("only%d" % number), suffix)) as server, browser() as context:
+            page = go(context, server.address + "t.html")
+            same(page.state, "shown", "state with only " + suffix)
+            facts = page.evaluate("[iket.t0, iket.stats.map(({ cls, ...s }) => s), iket.launches, Object.entries(iket.counts).sort()]")
+            expected = expected or facts
+            same(facts, expected, "what is shown from " + suffix)
+            asked = [p.split("?")[0] for p in server.paths if p != "/t.html"]
+            check(asked[-1] == "/t" + suffix, "asked for %r" % asked)
+            outside = [u for u in context.requests if not u.startswith((server.address, "blob:" + server.address, "data:"))]
+            same(outside, [], "requests that leave the origin")
+
+
+def spaced_name(folder):
+    """Names with spaces, percent and hash signs."""
+    odd = folder / "odd"
+    gemm(odd, name="50% of #2 ü", emit="pftrace,html")
+    with served(odd) as server, browser() as context:
+        page = go(context, server.address + "50%25%20of%20%232%20%C3%BC.html")
+        same((page.state, page.evaluate("iket.counts.launches")), ("shown", 1), "a page with an odd name")
+
+
+def no_trace(folder):
+    with served(keep(folder, folder / "none")) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        same(page.state, "help", "state without a trace")
+        text = page.locator("#start").inner_text()
+        for word in ("t.pftrace", *SERVING):
+            check(word in text, "the page does not say %r: %s" % (word, text))
+        drop(page, folder / "t.pftrace.gz")
+
+
+def from_file(folder):
+    with browser() as context:
+        page = context.new_page()
+        page.goto("file://" + str(folder / "t.html"))
+        same(settle(page), "help", "state from file://")
+        text = page.locator("#start").inner_text()
+        for word in SERVING:
+            check(word in text, "the page does not say %r: %s" % (word, text))
+        for suffix in (".pftrace", ".trace.json", ".pftrace.gz"):
+            page.locator("#pick").set_input_files(folder / ("t" + suffix))
+            same(settle(page), "shown", "state with a chosen t" + suffix)
+            same(page.evaluate("iket.counts.ranges"), 41216, "ranges of a chosen t" + suffix)
+            page.reload()
+            settle(page)
+
+
+def drop(page, path):
+    """A file dropped on the page, as a user's mouse does it."""
+    page.locator("#pick").evaluate("""(input) => { input.addEventListener('change', (e) => {
+        e.stopImmediatePropagation();
+        const transfer = new DataTransfer();
+        transfer.items.add(input.files[0]);
+        window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
+    }, { capture: true, once: true }); }""")
+    page.locator("#pick").set_input_files(path)
+    page.evaluate("iket.ready")
+    same(settle(page), "shown", "state with a dropped file")
+    same(page.evaluate("iket.counts.ranges"), 41216, "ranges of a dropped file")
+    check(path.name in page.locator("#trace-name").inner_text(), "name of the dropped file")
+
+
+def bad(folder):
+    """Damaged files are named with what is wrong; one that is cut off shows what it has."""
+    whole = (folder / "t.pftrace").read_bytes()
+    middle = len(whole) // 2
+    cases = {
+        "empty": (b"", "is empty"), "noise": (os.urandom(1).join([b"\xff\xfe"] * 99), "neither"), "text": (b"hello, world\n", "neither"),
+        "tail": (whole[:middle] + b"\x00\x01\x02" + whole[middle:], "byte"), "json": (b'{"launches": [{"markers": [{', "expected"),
+        "other json": (b'{"traceEvents": []}', "no launch"), "gzip": ((folder / "t.pftrace.gz").read_bytes()[:5000], "t.pftrace"),
+        "endless varint": (b"\x0a\xff\xff\xff\xff\xff\xff\xff", "byte 0"), "lying field": (b"\x0a\x04\x62\x7f\x00\x00", "byte"),
+        "no clock": (b"\x0a\x02\x50\x01", "clock"),
+    }
+    with browser() as context:
+        for name, (data, words) in cases.items():
+            target = keep(folder, folder / ("bad " + name))
+            (target / "t.pftrace").write_bytes(data)
+            with served(target) as server:
+                page = go(context, server.address + "t.html")
+                text = page.locator("#start").inner_text()
+                same(page.state, "error", "state with %s: %s" % (name, text))
+                check(words in text and "t.pftrace" in text, "%s: the page says: %s" % (name, text))
+                page.close()
+    target = keep(folder, folder / "cut")
+    (target / "t.pftrace").write_bytes(whole[:middle + 3])
+    with served(target) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        same(page.state, "shown", "state with a file that is cut off")
+        check("middle of a packet" in page.locator("#tab-body").inner_text(), page.locator("#tab-body").inner_text())
+        check(page.evaluate("iket.counts.ranges") > 1000, "ranges of a file that is cut off")
+
+
+def large_json(folder):
+    """Past 200 MB a trace.json is refused before it is read, with the way out."""
+    target = keep(folder, folder / "large")
+    with served(target, claims={"t.trace.json": 300 << 20}) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        text = page.locator("#start").inner_text()
+        check(page.state == "error" and "200 MB" in text and "iket-decode" in text, text)
+
+
+def nvidias_json(folder):
+    """The collector's own trace.json, whose tables come last."""
+    target = keep(folder, folder / "nvidia")
+    source = FIXTURES / "collector/hopper_gemm/expected.trace.json.gz"
+    (target / "t.trace.json").write_bytes(gzip.decompress(source.read_bytes()))
+    with served(target) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        same((page.state, page.evaluate("[iket.counts.ranges, iket.counts.markers, iket.counts.warps]")), ("shown", [41216, 1024, 1056]), "NVIDIA's JSON")
+
+
+def test(folder):
+    gemm(folder)
+    fallbacks(folder)
+    spaced_name(folder)
+    no_trace(folder)
+    from_file(folder)
+    bad(folder)
+    large_json(folder)
+    nvidias_json(folder)
+
+
+in_folder(test)
