@@ -47,6 +47,11 @@ const char *iket_content_type(const char *name) {
     return "application/octet-stream";
 }
 
+// Only what a browser shows as a document of its own can run anything.
+static const char *policy_of(const char *type) {
+    return strncmp(type, "text/html", 9) == 0 || strncmp(type, "image/svg", 9) == 0 ? IKET_POLICY_INERT : NULL;
+}
+
 static iket_conditions read_conditions(const iket_request *request) {
     return (iket_conditions){
         .if_match = iket_request_field(request, "If-Match"),
@@ -168,44 +173,77 @@ static struct MHD_Response *of_ranges(int fd, const iket_ranges *ranges, uint64_
     return response;
 }
 
-enum MHD_Result iket_reply_file(const iket_request *request, int fd, const struct stat *info, const char *name, const char *policy) {
+static int is_plain(const iket_conditions *conditions, const char *range) {
+    return conditions->if_match == NULL && conditions->if_none_match == NULL && conditions->if_modified_since == NULL && conditions->if_unmodified_since == NULL &&
+           conditions->if_range == NULL && range == NULL;
+}
+
+// A whole small file, asked for without any condition: what most requests are. 1: *result is the answer; fd was taken.
+static int reply_plainly(const iket_request *request, int fd, const struct stat *info, const char *type, iket_kept *kept, enum MHD_Result *result) {
+    if (kept == NULL || info->st_size > COPIED_BYTES || request->allowed_origin != NULL || request->closing) return 0;
+    if (iket_kept_queue(kept, request->connection, info, type, result)) {
+        close(fd);
+        return 1;
+    }
     iket_validators validators;
     iket_validators_of(info, &validators);
+    struct MHD_Response *response = of_span(fd, 0, (uint64_t)info->st_size);
+    *result = MHD_NO;
+    if (response == NULL) return 1;
+    MHD_add_response_header(response, "Content-Type", type);
+    add_validators(response, &validators);
+    iket_reply_add_common(request, response, policy_of(type));
+    *result = MHD_queue_response(request->connection, MHD_HTTP_OK, response);
+    iket_kept_put(kept, info, type, response);
+    return 1;
+}
+
+static enum MHD_Result reply_not_modified(const iket_request *request, const iket_validators *validators) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+    if (response != NULL) add_validators(response, validators);
+    return iket_reply(request, MHD_HTTP_NOT_MODIFIED, response, NULL);
+}
+
+static enum MHD_Result reply_unsatisfiable(const iket_request *request, uint64_t size) {
+    char content_range[64];
+    snprintf(content_range, sizeof content_range, "bytes */%" PRIu64, size);
+    return iket_reply_error(request, MHD_HTTP_RANGE_NOT_SATISFIABLE, "Content-Range", content_range, "The file has %" PRIu64 " bytes: the range asked for lies past its end.", size);
+}
+
+// The file or its ranges (NULL: the whole); takes fd.
+static struct MHD_Response *of_file(int fd, const iket_ranges *ranges, uint64_t size, const char *type) {
+    if (ranges != NULL && ranges->count > 1) return of_ranges(fd, ranges, size, type);
+    uint64_t first = ranges != NULL ? ranges->spans[0].first : 0, end = ranges != NULL ? ranges->spans[0].last + 1 : size;
+    struct MHD_Response *response = of_span(fd, first, end - first);
+    if (response == NULL) return NULL;
+    MHD_add_response_header(response, "Content-Type", type);
+    if (ranges == NULL) return response;
+    char content_range[96];
+    snprintf(content_range, sizeof content_range, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, first, end - 1, size);
+    MHD_add_response_header(response, "Content-Range", content_range);
+    return response;
+}
+
+enum MHD_Result iket_reply_file(const iket_request *request, int fd, const struct stat *info, const char *name, const char *policy, iket_kept *kept) {
+    const char *type = iket_content_type(name), *range = iket_request_field(request, "Range");
     iket_conditions conditions = read_conditions(request);
+    enum MHD_Result result;
+    if (policy == NULL && is_plain(&conditions, range) && reply_plainly(request, fd, info, type, kept, &result)) return result;
+    iket_validators validators;
+    iket_validators_of(info, &validators);
     iket_condition_verdict verdict = iket_conditions_judge(&conditions, &validators);
     uint64_t size = (uint64_t)info->st_size;
-    if (verdict == IKET_CONDITION_FAILED) {
-        close(fd);
-        return iket_reply_error(request, MHD_HTTP_PRECONDITION_FAILED, NULL, NULL, "The file is not the one that the request has a part of any more: load it anew.");
-    }
-    if (verdict == IKET_CONDITION_NOT_MODIFIED) {
-        close(fd);
-        struct MHD_Response *response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-        if (response != NULL) add_validators(response, &validators);
-        return iket_reply(request, MHD_HTTP_NOT_MODIFIED, response, NULL);
-    }
     iket_ranges ranges;
     iket_ranges_verdict part_of = IKET_RANGES_NONE;
-    if (iket_conditions_allow_range(&conditions, &validators)) part_of = iket_ranges_parse(iket_request_field(request, "Range"), size, &ranges);
-    char content_range[96];
-    if (part_of == IKET_RANGES_UNSATISFIABLE) {
+    if (iket_conditions_allow_range(&conditions, &validators)) part_of = iket_ranges_parse(range, size, &ranges);
+    if (verdict != IKET_CONDITION_SEND || part_of == IKET_RANGES_UNSATISFIABLE) {
         close(fd);
-        snprintf(content_range, sizeof content_range, "bytes */%" PRIu64, size);
-        return iket_reply_error(request, MHD_HTTP_RANGE_NOT_SATISFIABLE, "Content-Range", content_range, "The file has %" PRIu64 " bytes: the range asked for lies past its end.", size);
+        if (verdict == IKET_CONDITION_NOT_MODIFIED) return reply_not_modified(request, &validators);
+        if (verdict == IKET_CONDITION_SEND) return reply_unsatisfiable(request, size);
+        return iket_reply_error(request, MHD_HTTP_PRECONDITION_FAILED, NULL, NULL, "The file is not the one that the request has a part of any more: load it anew.");
     }
-    const char *type = iket_content_type(name);
-    struct MHD_Response *response;
-    if (part_of == IKET_RANGES_NONE) {
-        response = of_span(fd, 0, size);
-    } else if (ranges.count == 1) {
-        response = of_span(fd, ranges.spans[0].first, ranges.spans[0].last - ranges.spans[0].first + 1);
-        snprintf(content_range, sizeof content_range, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, ranges.spans[0].first, ranges.spans[0].last, size);
-        if (response != NULL) MHD_add_response_header(response, "Content-Range", content_range);
-    } else {
-        response = of_ranges(fd, &ranges, size, type);
-    }
+    struct MHD_Response *response = of_file(fd, part_of == IKET_RANGES_SOME ? &ranges : NULL, size, type);
     if (response == NULL) return MHD_NO;
-    if (part_of == IKET_RANGES_NONE || ranges.count == 1) MHD_add_response_header(response, "Content-Type", type);
     add_validators(response, &validators);
-    return iket_reply(request, part_of == IKET_RANGES_NONE ? MHD_HTTP_OK : MHD_HTTP_PARTIAL_CONTENT, response, policy != NULL ? policy : IKET_POLICY_INERT);
+    return iket_reply(request, part_of == IKET_RANGES_SOME ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, response, policy != NULL ? policy : policy_of(type));
 }

@@ -11,8 +11,7 @@ const char *iket_request_field(const iket_request *request, const char *name) {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-enum MHD_Result iket_reply(const iket_request *request, unsigned status, struct MHD_Response *response, const char *policy) {
-    if (response == NULL) return MHD_NO;
+void iket_reply_add_common(const iket_request *request, struct MHD_Response *response, const char *policy) {
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
@@ -23,6 +22,11 @@ enum MHD_Result iket_reply(const iket_request *request, unsigned status, struct 
         MHD_add_response_header(response, "Access-Control-Expose-Headers", "Accept-Ranges, Content-Range, Content-Length, ETag");
     }
     if (request->closing) MHD_add_response_header(response, "Connection", "close");
+}
+
+enum MHD_Result iket_reply(const iket_request *request, unsigned status, struct MHD_Response *response, const char *policy) {
+    if (response == NULL) return MHD_NO;
+    iket_reply_add_common(request, response, policy);
     enum MHD_Result result = MHD_queue_response(request->connection, status, response);
     MHD_destroy_response(response);
     return result;

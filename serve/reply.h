@@ -30,6 +30,9 @@ typedef struct iket_request {
 // A field of the request, or NULL.
 const char *iket_request_field(const iket_request *request, const char *name);
 
+// Adds the common headers.
+void iket_reply_add_common(const iket_request *request, struct MHD_Response *response, const char *policy);
+
 // Adds the common headers and queues the answer; takes the response (NULL: out of memory, ends the connection).
 enum MHD_Result iket_reply(const iket_request *request, unsigned status, struct MHD_Response *response, const char *policy);
 

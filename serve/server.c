@@ -13,6 +13,7 @@
 
 #include "common/input.h"
 #include "serve/jobs.h"
+#include "serve/kept.h"
 #include "serve/site.h"
 
 enum { MEMORY_PER_CONNECTION = 16 * 1024, THREADS_MAX = 16, SPARE_FILES = 64 };
@@ -78,6 +79,8 @@ static int start(iket_site *site, iket_error *err) {
     const iket_serve_settings *settings = site->server->settings;
     unsigned limit = room_for(settings->connections), threads = thread_count();
     first_message why = {""};
+    site->kept = iket_kept_open();
+    if (site->kept == NULL) return iket_fail(err, "out of memory");
     IKET_TRY(iket_clients_open(&site->clients, limit, settings->timeout, err));
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, site->server->certificate},
@@ -220,6 +223,7 @@ static void close_site(iket_site *site) {
     if (site->daemon != NULL) MHD_stop_daemon(site->daemon);
     iket_clients_close(site->clients);
     iket_jobs_close(site->jobs);
+    iket_kept_close(site->kept);
     if (site->listener.fd >= 0) close(site->listener.fd);
     iket_root_close(&site->root);
 }

@@ -49,7 +49,7 @@ static enum MHD_Result answer_file(const iket_site *site, const iket_request *re
     }
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     if (S_ISREG(info.st_mode) && !site->is_ui && ends_with(name, ".html")) return iket_view_reply_html(site, request, path, fd, &info);
-    if (S_ISREG(info.st_mode)) return iket_reply_file(request, fd, &info, name, site->is_ui ? "frame-ancestors 'self'" : NULL);
+    if (S_ISREG(info.st_mode)) return iket_reply_file(request, fd, &info, name, site->is_ui ? "frame-ancestors 'self'" : NULL, site->kept);
     // A folder without its slash: relative, so that a proxy may put a prefix before it.
     close(fd);
     iket_memory place = {0};

@@ -20,6 +20,7 @@ typedef struct iket_site {
     iket_access access;
     iket_clients *clients;
     struct iket_jobs *jobs; // NULL for the UI
+    struct iket_kept *kept;
     struct MHD_Daemon *daemon;
     int is_ui; // the copy of the Perfetto UI
 } iket_site;

@@ -77,7 +77,7 @@ enum MHD_Result iket_view_reply_html(const iket_site *site, const iket_request *
         iket_catalog_free_trace(&trace);
         return result;
     }
-    return iket_reply_file(request, fd, info, path, state == IKET_HTML_OURS ? page_policy(policy) : NULL);
+    return iket_reply_file(request, fd, info, path, state == IKET_HTML_OURS ? page_policy(policy) : NULL, NULL);
 }
 
 // Asks again by itself. It runs no script: the refresh is the browser's.
@@ -147,7 +147,7 @@ static enum MHD_Result reply_view_trace(const iket_site *site, const iket_reques
     case IKET_JOB_NONE: return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL, "There is nothing here to decode it from.");
     case IKET_JOB_DONE: break;
     }
-    if (fstat(fd, &info) == 0) return iket_reply_file(request, fd, &info, IKET_VIEW_TRACE, NULL);
+    if (fstat(fd, &info) == 0) return iket_reply_file(request, fd, &info, IKET_VIEW_TRACE, NULL, NULL);
     close(fd);
     return MHD_NO;
 }

@@ -85,6 +85,27 @@ class Files(served.FolderTest):
                 connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
                 self.assertEqual(served.read_answer(connection).body, wanted)
 
+    def test_an_answer_that_is_kept_is_never_old(self):
+        """A small file that has not changed for a while is answered from memory."""
+        path = self.write("kept.pftrace", b"one")
+        os.link(path, os.path.join(self.folder, "kept.json"))
+        time.sleep(3.1)
+        first = self.server.get("/kept.pftrace")
+        for _ in range(3):
+            again = self.server.get("/kept.pftrace")
+            self.assertEqual([f for f in again.fields if f[0] not in PLAIN], [f for f in first.fields if f[0] not in PLAIN])
+            self.assertEqual(again.body, b"one")
+        self.assertEqual(self.server.get("/kept.json").get("Content-Type"), "application/json")
+        self.assertEqual(self.server.get("/kept.pftrace", Range="bytes=1-1").body, b"n")
+        self.assertEqual(self.server.ask("/kept.pftrace", "HEAD").fields[1:], first.fields[1:])
+        self.assertIsNotNone(self.server.get("/kept.pftrace", Origin="https://ui.perfetto.dev").get("Access-Control-Allow-Origin"))
+        self.assertIsNone(self.server.get("/kept.pftrace").get("Access-Control-Allow-Origin"))
+        with open(path, "wb") as f:
+            f.write(b"two")
+        self.assertEqual(self.server.get("/kept.pftrace").body, b"two")
+        os.remove(path)
+        self.assertEqual(self.server.get("/kept.pftrace").status, 404)
+
     # ---- conditions
 
     def test_entity_tag_is_strong_and_changes_with_the_file(self):
