@@ -13,6 +13,9 @@ const CATEGORY_KIND = {
   launch: KIND.launch, lifetime: KIND.lifetime, range: KIND.range, marker: KIND.marker, token: KIND.token, diagnostic: KIND.diagnostic,
 };
 
+// Annotations that are kept in columns.
+const ANNOTATION_USE = { payload: 'payload', end_payload: 'end', unclosed: 'unclosed', recorded_at: 'recorded' };
+
 class PftraceReader {
   constructor(builder) {
     this.builder = builder;
@@ -27,6 +30,7 @@ class PftraceReader {
     this.names = [];
     this.categories = [];
     this.annotations = [];
+    this.annotationUse = [];
     this.classMemo = []; // by category iid, by name iid
     this.event = { type: 0, track: 0, name: 0, category: 0, payloadType: 0, low: 0, high: 0, endType: 0, endLow: 0, endHigh: 0,
       unclosed: false, recordedAt: null, extra: null, text: null };
@@ -164,6 +168,7 @@ class PftraceReader {
         case 0x62: this.internedData(this.fieldEnd(end)); break;
         case 0x1E2: this.trackDescriptor(this.fieldEnd(end)); break;
         case 0x1D0: clock = this.varint(); break;            // timestamp_clock_id
+        case 0x50: case 0x68: this.varint(); break;          // the sequence and its flags: there is one
         default: this.skip(tag & 7, end);
       }
     }
@@ -215,6 +220,7 @@ class PftraceReader {
       }
       table[iid] = text;
       this.classMemo = [];
+      if (table === this.annotations) this.annotationUse[iid] = ANNOTATION_USE[text] ?? null;
     }
   }
 
@@ -271,11 +277,11 @@ class PftraceReader {
   // One debug annotation. `payload` and the like are kept in columns, everything else by name.
   annotation(end) {
     const event = this.event;
-    let name = '', type = 0, low = 0, high = 0, text = null;
+    let iid = 0, name = null, type = 0, low = 0, high = 0, text = null;
     while (this.at < end) {
       const tag = this.varint();
       switch (tag) {
-        case 0x08: name = this.annotations[this.varint()]; break;
+        case 0x08: iid = this.varint(); break;
         case 0x10: case 0x18: case 0x20: case 0x38:
           this.varint64();
           low = this.low;
@@ -296,17 +302,18 @@ class PftraceReader {
         default: this.skip(tag & 7, end);
       }
     }
-    if (name === 'payload') {
+    const use = name === null ? this.annotationUse[iid] : ANNOTATION_USE[name];
+    if (use === 'payload') {
       event.payloadType = type;
       event.low = low;
       event.high = high;
-    } else if (name === 'end_payload') {
+    } else if (use === 'end') {
       event.endType = type;
       event.endLow = low;
       event.endHigh = high;
-    } else if (name === 'unclosed') event.unclosed = low !== 0;
-    else if (name === 'recorded_at') event.recordedAt = (BigInt(high) << 32n) | BigInt(low);
-    else (event.extra ??= {})[name] = type === PAYLOAD.text ? text : plainValue(type, low, high);
+    } else if (use === 'unclosed') event.unclosed = low !== 0;
+    else if (use === 'recorded') event.recordedAt = (BigInt(high) << 32n) | BigInt(low);
+    else (event.extra ??= {})[name ?? this.annotations[iid]] = type === PAYLOAD.text ? text : plainValue(type, low, high);
   }
 
   // The class of (category, name), looked up once.
@@ -326,7 +333,7 @@ class PftraceReader {
   record() {
     const event = this.event, builder = this.builder, store = builder.store;
     if (event.type < 1 || event.type > 3) return;
-    const track = builder.trackByUuid.get(event.track);
+    const track = builder.trackOf(event.track);
     if (track === undefined) {
       builder.unknownTracks++;
       return;

@@ -64,6 +64,7 @@ class Builder {
     this.store = new Store(capacity);
     this.tracks = [];          // {uuid, parent (uuid), name, rank, pid, lanes[], top, depth}
     this.trackByUuid = new Map();
+    this.trackList = [];       // the same by small uuid
     this.laneCount = 0;
     this.strings = [];
     this.stringIndex = new Map();
@@ -99,8 +100,11 @@ class Builder {
     const track = { uuid, parent, name, rank, lanes: [], top: -1, depth: 0 };
     this.tracks.push(track);
     this.trackByUuid.set(uuid, track);
+    if (uuid < 1 << 24) this.trackList[uuid] = track;
     return track;
   }
+
+  trackOf(uuid) { return uuid < 1 << 24 ? this.trackList[uuid] : this.trackByUuid.get(uuid); }
 
   laneAt(track, depth) {
     while (track.lanes.length <= depth) track.lanes.push(this.laneCount++);

@@ -53,15 +53,18 @@ function orderTracks(builder) {
   return { nodes, process };
 }
 
-// Moves the rows of a column into the order of `from` (new row -> old row).
-function gather(column, from, count, width = 1) {
+// Moves the rows of a column to their new places. Reading in the old order keeps the memory traffic low: the old rows come
+// in the order of time, and each lane's new rows are written one after another.
+function scatter(column, to, rows, count, width = 1) {
   const out = new column.constructor(count * width);
-  if (width === 1) for (let i = 0; i < count; i++) out[i] = column[from[i]];
-  else {
-    for (let i = 0; i < count; i++) {
-      const j = 2 * from[i];
-      out[2 * i] = column[j];
-      out[2 * i + 1] = column[j + 1];
+  if (width === 1) {
+    for (let row = 0; row < rows; row++) if (to[row] >= 0) out[to[row]] = column[row];
+  } else {
+    for (let row = 0; row < rows; row++) {
+      const place = 2 * to[row];
+      if (place < 0) continue;
+      out[place] = column[2 * row];
+      out[place + 1] = column[2 * row + 1];
     }
   }
   return out;
@@ -69,7 +72,7 @@ function gather(column, from, count, width = 1) {
 
 function rekey(map, to) {
   const out = new Map();
-  for (const [row, value] of map) if (to(row) >= 0) out.set(to(row), value);
+  for (const [row, value] of map) if (to[row] >= 0) out.set(to[row], value);
   return out;
 }
 
@@ -106,16 +109,12 @@ function finishTrace(builder, t0) {
   }
   for (let lane = 0; lane < laneNode.length; lane++) first[lane + 1] += first[lane];
   const next = first.slice(), count = first[laneNode.length];
-  const from = new Uint32Array(count);
-  const needMap = store.endPayload.size + store.recordedAt.size + store.extra.size > 0;
-  const to = needMap ? new Int32Array(store.count).fill(-1) : null;
+  const to = new Int32Array(store.count);
   for (let row = 0; row < store.count; row++) {
     const lane = newLane[store.lane[row]];
-    if (lane < 0) continue;
-    if (needMap) to[row] = next[lane];
-    from[next[lane]++] = row;
+    to[row] = lane < 0 ? -1 : next[lane]++;
   }
-  const lookup = (row) => to[row];
+  const move = (column, width) => scatter(column, to, store.count, count, width);
   return {
     t0, pid: process.pid ?? 0, device: process.name,
     strings: builder.strings, classes: builder.classes, notes: notesOf(builder),
@@ -123,11 +122,10 @@ function finishTrace(builder, t0) {
     lanes: { node: Int32Array.from(laneNode), depth: Uint16Array.from(laneDepth), first },
     events: {
       count,
-      start: gather(store.start, from, count), end: gather(store.end, from, count), cls: gather(store.cls, from, count),
-      parentCls: gather(store.parentCls, from, count), flags: gather(store.flags, from, count),
-      payloadType: gather(store.payloadType, from, count), payload: gather(store.payload, from, count, 2),
+      start: move(store.start), end: move(store.end), cls: move(store.cls), parentCls: move(store.parentCls), flags: move(store.flags),
+      payloadType: move(store.payloadType), payload: move(store.payload, 2),
     },
-    endPayload: rekey(store.endPayload, lookup), recordedAt: rekey(store.recordedAt, lookup), extra: rekey(store.extra, lookup),
+    endPayload: rekey(store.endPayload, to), recordedAt: rekey(store.recordedAt, to), extra: rekey(store.extra, to),
   };
 }
 
