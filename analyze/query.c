@@ -109,7 +109,8 @@ int iket_query_name_inputs(iket_query *q, iket_error *err) {
         }
     }
     for (size_t i = 0; i < q->input_count; i++) {
-        q->inputs[i].name = strdup(q->inputs[i].path + common);
+        const char *path = q->inputs[i].path;
+        q->inputs[i].name = strdup(strcmp(path, "-") == 0 ? "standard input" : path + common);
         if (q->inputs[i].name == NULL) return iket_fail(err, "out of memory");
     }
     return 0;

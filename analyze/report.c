@@ -9,7 +9,7 @@
 #include "common/options.h"
 #include "common/text.h"
 
-enum { REPORT_ROWS = 4096, CLIP_WIDTH = 32, NUMBER_TEXT = 48, COLUMNS_MAX = 64 };
+enum { REPORT_ROWS = 4096, LINE_WIDTH = 80, LEAST_TEXT = 12, NUMBER_TEXT = 48, COLUMNS_MAX = 64 };
 
 // A row that waits. Texts of all waiting rows lie in one arena.
 typedef struct held_cell {
@@ -253,18 +253,35 @@ static iket_cell held_cell_at(const iket_report *r, size_t row, size_t column) {
     return cell;
 }
 
+// Texts give way until the line fits.
+static void fit_line(iket_report *r, const uint8_t *is_text) {
+    size_t total = 2 * (r->shown_count > 0 ? r->shown_count - 1 : 0);
+    for (size_t i = 0; i < r->shown_count; i++) total += r->widths[i];
+    while (total > LINE_WIDTH) {
+        size_t widest = r->shown_count;
+        for (size_t i = 0; i < r->shown_count; i++) {
+            if (is_text[i] && r->widths[i] > LEAST_TEXT && (widest == r->shown_count || r->widths[i] > r->widths[widest])) widest = i;
+        }
+        if (widest == r->shown_count) return;
+        r->widths[widest]--;
+        total--;
+    }
+}
+
 static void find_widths(iket_report *r) {
     char scratch[NUMBER_TEXT];
+    uint8_t is_text[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < r->shown_count; i++) {
         const iket_column *column = &r->columns[r->shown[i]];
         r->widths[i] = width_of(title_of(column));
         for (size_t row = 0; row < r->held_rows; row++) {
             iket_cell cell = held_cell_at(r, row, r->shown[i]);
             size_t width = width_of(table_text(column, &cell, scratch));
-            if (cell.kind == IKET_CELL_TEXT && width > CLIP_WIDTH && !(column->flags & IKET_COLUMN_LEFT)) width = CLIP_WIDTH;
+            if (cell.kind == IKET_CELL_TEXT && !(column->flags & IKET_COLUMN_LEFT)) is_text[i] = 1;
             if (width > r->widths[i]) r->widths[i] = width;
         }
     }
+    fit_line(r, is_text);
     r->widths_known = 1;
 }
 

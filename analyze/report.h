@@ -4,7 +4,7 @@
 //     verb --facts, sections, rows of cells--> report --> table | csv | json | jsonl --> sink
 //
 // A verb knows columns and cells, never a format. The first section is the answer (`rows`); further ones go into table
-// and json only. Integers are exact in every format. In a table durations are humanised (1.25 us) and long names clipped;
+// and json only. Integers are exact in every format. In a table durations are humanised (1.25 us), and long names clipped so that a line has 80 columns;
 // rows are held back until their widths are known, at most REPORT_ROWS of them where nothing has to be sorted.
 #ifndef IKET_ANALYZE_REPORT_H
 #define IKET_ANALYZE_REPORT_H
@@ -62,7 +62,7 @@ enum {
     IKET_COLUMN_TABLE = 1,    // shown in a table unless --columns says otherwise
     IKET_COLUMN_DURATION = 2, // nanoseconds, humanised in a table
     IKET_COLUMN_INPUT = 4,    // the input's name: in a table only with several inputs
-    IKET_COLUMN_LEFT = 8,     // a number that is set to the left
+    IKET_COLUMN_LEFT = 8,     // set to the left, and never clipped
     IKET_COLUMN_SHORT = 16,   // only in tables: what other columns say with more digits
 };
 

@@ -203,6 +203,9 @@ int iket_scan_key(iket_scan *scan, int *first, iket_scan_text *key, iket_error *
         if (result <= 0) return cut_off(scan, result, "an object", err);
     }
     scan->at++;
+    if (key->plain) return 1;
+    IKET_TRY(iket_scan_utf8(scan, key, &key->data, &key->size, err));
+    key->plain = 1;
     return 1;
 }
 

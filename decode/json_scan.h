@@ -68,7 +68,8 @@ static inline int iket_scan_peek(iket_scan *scan, iket_error *err) {
 IKET_MUST_CHECK int iket_scan_object(iket_scan *scan, iket_error *err);
 IKET_MUST_CHECK int iket_scan_array(iket_scan *scan, iket_error *err);
 
-// 1: another key, consumed with its colon; 0: the object's end, consumed; -1: error. *first is 1 before the first key.
+// 1: another key, consumed with its colon, as valid UTF-8; 0: the object's end, consumed; -1: error. *first is 1 before
+// the first key.
 int iket_scan_key(iket_scan *scan, int *first, iket_scan_text *key, iket_error *err);
 
 // 1: another item follows; 0: the array's end, consumed; -1: error.

@@ -244,10 +244,12 @@ static int sort_intervals(iket_interval *items, size_t count, iket_error *err) {
     return 0;
 }
 
-// Of ranges with the same times the later in the file is the outer one: a writer knows a range when it closes.
+// Of ranges with the same times the later in the file is the outer one: a writer knows a range when it closes. Those
+// without length stay as they came: they follow each other.
 static void outer_first(iket_interval *ranges, size_t count) {
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && interval_order(&ranges[first], &ranges[end]) == 0;) end++;
+        if (ranges[first].start == ranges[first].end) continue;
         for (size_t a = first, b = end - 1; a < b; a++, b--) {
             iket_interval swap = ranges[a];
             ranges[a] = ranges[b];

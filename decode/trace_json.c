@@ -355,11 +355,8 @@ static int read_graphs(iket_trace_json *doc, iket_error *err) {
     if (c == 'n') return iket_scan_null(scan, err);
     IKET_TRY(iket_scan_object(scan, err));
     while ((more = iket_scan_key(scan, &first, &key, err)) > 0) {
-        const char *utf8;
-        size_t size;
         uint32_t id;
-        IKET_TRY(iket_scan_utf8(scan, &key, &utf8, &size, err));
-        IKET_TRY(iket_json_add_name(&doc->names, utf8, size, 1, &id, err));
+        IKET_TRY(iket_json_add_name(&doc->names, key.data, key.size, 1, &id, err));
         IKET_TRY(read_launches(doc, id, err));
         if (doc->reader != NULL && doc->reader->stopped) return 0;
     }
