@@ -57,7 +57,7 @@ typedef struct encoder {
     uint32_t *warp_uuid;  // [location_count]: shared by the streams of a warp
     uint32_t *queue;      // [launch_count]: row in which the launch overlaps no other, from 1; 0: there was none left
     uint32_t queue_count;
-    uint64_t row_uuid[QUEUES_MAX]; // of the rows at the top of the trace
+    uint64_t row_uuid[QUEUES_MAX]; // of the overview's rows; the first is the root track
 } encoder;
 
 // ---- sources --------------------------------------------------------------------------------------------------------
@@ -351,13 +351,14 @@ static int render_stage(encoder *e, source *s, iket_error *err) {
     return iket_pf_packet(&e->pf, &packet, 1, s->next, err);
 }
 
-// A row at the top of the trace, outside of the process, since Perfetto shows every group collapsed at first. Its slices
-// say how much a launch holds.
+// The root's own row, which Perfetto shows at once; its slices say how much a launch holds. Launches that overlap go into
+// rows below it.
 static int begin_row(encoder *e, source *s, iket_error *err) {
     const iket_launch *l = &e->pf.trace->launches[s->index];
     if (e->queue[s->index] == 0) return 0;
     uint64_t *uuid = &e->row_uuid[e->queue[s->index] - 1], category = IKET_PF_CAT_OVERVIEW;
-    if (*uuid == 0) *uuid = iket_pf_new_track(&e->tracks, 0, "Launches", (int32_t)e->queue[s->index], 0, err);
+    if (e->queue[s->index] == 1) *uuid = e->tracks.root;
+    if (*uuid == 0) *uuid = iket_pf_new_track(&e->tracks, e->tracks.root, "Launches at the same time", (int32_t)e->queue[s->index], 0, err);
     if (*uuid == 0) return -1;
     char name[256];
     snprintf(name, sizeof name, "%.120s", e->pf.trace->strings[l->kernel]);
@@ -416,7 +417,7 @@ static int assign_queues(encoder *e, iket_error *err) {
 // ---- diagnostics ----------------------------------------------------------------------------------------------------
 
 static int write_diagnostic(encoder *e, uint64_t *group, int32_t rank, const char *counter, uint64_t count, const char *text, iket_error *err) {
-    if (*group == 0) *group = iket_pf_new_track(&e->tracks, e->tracks.kernel_group, "Diagnostics", 0, 1, err);
+    if (*group == 0) *group = iket_pf_new_track(&e->tracks, e->tracks.root, "Diagnostics", 0, 1, err);
     uint64_t track = *group != 0 ? iket_pf_new_track(&e->tracks, *group, counter, rank, 0, err) : 0;
     if (track == 0) return -1;
     launch_notes notes = {.count = 0};

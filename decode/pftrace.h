@@ -84,7 +84,7 @@ void iket_pf_event(iket_pf *pf, uint64_t time, int type, uint64_t track, uint64_
 typedef struct iket_pf_tracks {
     iket_pf *pf;
     uint32_t last_uuid;
-    uint32_t kernel_group;
+    uint32_t root;
     uint32_t *kernel_uuid;        // [string_count]
     uint32_t *kernel_launches;    // [string_count]: selected launches of that kernel
     uint32_t *bucket_uuid;        // [string_count]: of the bucket that bucket_number says
@@ -105,7 +105,7 @@ void iket_pf_tracks_close(iket_pf_tracks *tracks);
 uint64_t iket_pf_launch_track(iket_pf_tracks *tracks, size_t launch, iket_error *err);
 uint64_t iket_pf_warp_track(iket_pf_tracks *tracks, size_t location, iket_error *err);
 
-// A new track under `parent` (0: beside the process); groups have children in the order of their ranks. 0: a failure.
+// A new track under `parent`; groups have children in the order of their ranks. 0: a failure.
 uint64_t iket_pf_new_track(iket_pf_tracks *tracks, uint64_t parent, const char *name, int32_t rank, int is_group, iket_error *err);
 
 // Whether anything of a launch or location is written.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// pftrace_tracks.c: the tree that Perfetto shows: process, "Kernels", kernel, (bucket,) launch, SM, CTA, warp.
+// pftrace_tracks.c: the tree that Perfetto shows: "Launches", kernel, (bucket,) launch, SM, CTA, warp.
+//
+// Its root is no process but a plain track with children and slices of its own: that is the one kind of row that
+// Perfetto shows at the top level with its slices drawn when a trace is opened; a process opens as an empty-looking row.
 //
 // A track is described right before its first use, its parents before it, so that the description of a million warps
 // streams like their events. What must be known from the start are numbers only: which CTA and which SM of its launch a
@@ -9,7 +12,7 @@
 #include "common/utf8.h"
 #include "decode/pftrace.h"
 
-enum { PROCESS_UUID = 1, GROUP_UUID = 2, BUCKET = 500, MERGE_NONE = 2, ORDER_EXPLICIT = 3 };
+enum { PROCESS_UUID = 1, BUCKET = 500, MERGE_NONE = 2, ORDER_EXPLICIT = 3, RANK_KERNELS = 1000 };
 
 int iket_pf_location_selected(const iket_pf *pf, size_t location) {
     const iket_location *l = &pf->trace->locations[location];
@@ -146,14 +149,14 @@ static int describe_roots(iket_pf_tracks *t, iket_error *err) {
     d.process = &process;
     t->last_uuid = PROCESS_UUID;
     IKET_TRY(describe(t, &d, err));
-    t->kernel_group = (uint32_t)new_track(t, PROCESS_UUID, "Kernels", 0, 1, "kernel > launch > SM > CTA > warp", err);
-    return t->kernel_group == GROUP_UUID ? 0 : -1;
+    t->root = (uint32_t)new_track(t, 0, "Launches", 0, 1, "kernel > launch > SM > CTA > warp", err);
+    return t->root != 0 ? 0 : -1;
 }
 
 // The track under which a launch stands: its kernel's, or the bucket of 500 launches there.
 static uint64_t launch_parent(iket_pf_tracks *t, size_t launch, iket_error *err) {
     uint32_t kernel = t->pf->trace->launches[launch].kernel;
-    if (t->kernel_uuid[kernel] == 0) t->kernel_uuid[kernel] = (uint32_t)new_track(t, t->kernel_group, t->pf->trace->strings[kernel], (int32_t)kernel + 1, 1, NULL, err);
+    if (t->kernel_uuid[kernel] == 0) t->kernel_uuid[kernel] = (uint32_t)new_track(t, t->root, t->pf->trace->strings[kernel], RANK_KERNELS + (int32_t)(kernel & 0xFFFFFF), 1, NULL, err);
     if (t->kernel_uuid[kernel] == 0 || t->kernel_launches[kernel] <= BUCKET) return t->kernel_uuid[kernel];
     uint32_t bucket = t->launch_number[launch] / BUCKET;
     if (t->bucket_uuid[kernel] == 0 || t->bucket_number[kernel] != bucket) {
