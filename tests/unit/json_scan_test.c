@@ -10,20 +10,9 @@
 #include "common/sink.h"
 #include "common/utf8.h"
 #include "decode/json_scan.h"
+#include "tests/unit/check.h"
 
 enum { DEPTH = 512, MUTATIONS = 30000 };
-
-static int failures;
-
-#define CHECK(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition);                                                     \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-            failures++;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 
 // ---- a document as a line of events -----------------------------------------------------------------------------------
 
@@ -278,6 +267,5 @@ int main(void) {
     test_borders();
     test_utf8();
     test_integers();
-    if (failures > 0) printf("%d failures\n", failures);
-    return failures > 0;
+    return check_failures();
 }
