@@ -128,7 +128,7 @@ class Limits(served.FolderTest):
             self.assertEqual(server.get("/small.pftrace").body, b"small")
 
     def test_nonsense(self):
-        with served.Server(self.folder) as server:
+        with served.Server(self.folder, "--timeout", "2") as server:
             for data in (b"\0" * 100, b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + bytes(300), b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
                          b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 20000 + b"\r\n", b"A" * 1_000_000, b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
                 with server.connect() as connection:
