@@ -83,12 +83,6 @@ def broken_schema():
 
 
 @case
-def gzip_of_a_dump():
-    "A dump that was compressed is not taken for a trace.json"
-    return refused(gzip.compress(GOOD, mtime=0), "^iket-decode: dump.bin: ")
-
-
-@case
 def gzip_that_is_cut():
     "A .trace.json.gz that is cut off"
     whole = gzip.compress(b'{"meta": {"version": 1}, "launches": [' + b" " * 10000, mtime=0)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rules.py: the decoding rules of doc/FORMAT.md section 4, one dump a statement, with what must come of it worked out by
 hand from the text. See case.py for how it is run."""
+import gzip
 import struct
 import sys
 import zlib
@@ -711,6 +712,12 @@ def crc_by_zlib():
     "The CRC is zlib's"
     records = n(32, 4) + n(64, 5, 123456)
     return one_chunk(records, mark("k", 32), mark("v", 64, I32, 123456), crc=zlib.crc32(records), flags=CLOSED)
+
+
+@case
+def compressed_dump():
+    "Gzip is known by its magic, of a dump too"
+    return Case(gzip.compress(dump(chunk(n(32, 4))), mtime=0), one_warp(mark("k", 32)))
 
 
 if __name__ == "__main__":

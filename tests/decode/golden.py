@@ -3,10 +3,10 @@
 """golden.py WHAT CASE: iket-decode on the golden inputs of fixtures/golden.
 
 dump       dump.bin with its meta.json gives the expected facts
-dump-meta  so does dump.bin alone, by its own META and KERN sections
+dump-meta  so does dump.bin alone, by its own META section (kernel names stand in the meta.json only)
 collector  iket.data.bin with iket.data.json gives what NVIDIA's post-processing found
 form       what the format says of the text of a trace.json: keys, their order, exact numbers, UTF-8
-again      a trace.json read and written again says the same; as gzip, and with every object's keys sorted too
+again      a trace.json read and written again says the same; as gzip, and with every object's keys sorted too; then it stays
 nvidia     NVIDIA's trace.json read and written by us says the same
 script     the script that IKET's users have prints the same for NVIDIA's trace.json and ours
 """
@@ -57,9 +57,11 @@ def same(found):
     return 1 if found else 0
 
 
-def compare_expected(case, path):
+def compare_expected(case, path, names=True):
     want = json.loads((FIXTURES / case / "expected.json").read_text())
     got = check.canonical(json.loads(path.read_text()))
+    for launch in [] if names else want["launches"] + got["launches"]:
+        launch["kernelName"] = "any"
     got["diagnostics"] = check.known(got["diagnostics"], want["diagnostics"])
     return same(check.difference(want, got))
 
@@ -85,8 +87,10 @@ def again(case, scratch):
         found = check.difference(want, check.canonical(json.loads(second.read_text())))
         if found:
             return same(f"{source.name}: {found}")
-        if source != ordered and second.read_bytes() != first.read_bytes():
-            return same(f"{source.name}: the same facts, but not the same bytes")
+    stays = scratch / "stays.trace.json"
+    stays.write_bytes(second.read_bytes())
+    if decode(scratch / "second", stays).read_bytes() != stays.read_bytes():
+        return same("the same facts, but other bytes each time")
     return 0
 
 
@@ -125,10 +129,17 @@ def digits(text):
     return len(re.sub(r"[eE].*", "", text).replace(".", "").lstrip("-0").rstrip("0")) or 1
 
 
+def packed(form, value):
+    try:
+        return struct.pack(form, value)
+    except OverflowError:  # a shortened number past the largest f32
+        return None
+
+
 def check_float(text, bits, kind):
     form, unpack = ("<f", struct.unpack("<f", struct.pack("<I", bits))[0]) if kind == 13 else ("<d", struct.unpack("<d", struct.pack("<Q", bits))[0])
     need(struct.pack(form, float(text)) == struct.pack(form, unpack), f"{text} is not the float {unpack!r}")
-    fewest = next(p for p in range(1, 18) if struct.pack(form, float(f"%.{p}g" % unpack)) == struct.pack(form, unpack))
+    fewest = next(p for p in range(1, 18) if packed(form, float(f"%.{p}g" % unpack)) == struct.pack(form, unpack))
     need(digits(text) <= fewest, f"{text} has more than the {fewest} digits that it needs")
 
 
@@ -191,7 +202,7 @@ def main():
         if what == "dump":
             return compare_expected(case, decode(scratch, *inputs(case)))
         if what == "dump-meta":
-            return compare_expected(case, decode(scratch, FIXTURES / case / "dump.bin"))
+            return compare_expected(case, decode(scratch, FIXTURES / case / "dump.bin"), names=False)
         expected = FIXTURES / "collector" / case / "expected.trace.json.gz"
         if what == "collector":
             path = decode(scratch, *inputs("collector/" + case))

@@ -16,6 +16,7 @@ import math
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,8 @@ def payload(event):
         return None
     if kind in (13, 14):
         value = float(event["payload"])
+        if kind == 13 and math.isfinite(value):
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
         return ("double", None if math.isnan(value) else value)
     return ({15: "pointer"}.get(kind, "int" if kind in (1, 3, 5, 7) else "uint"), event["payload"] & MASK)
 
@@ -105,10 +108,10 @@ def expected(trace):
             if key is not None:
                 facts["graph_key"] = key
             events[top, "launch", launch["kernelName"], start, end, tuple(sorted(facts.items()))] += 1
-            launches.append((start, end, launch["kernelName"]))
+            launches.append((start, end, launch["kernelName"], f"{len(lives)} warp", f"{len(launch['markers']) + len(launch['ranges'])} event"))
     for counter, count in trace["diagnostics"].items():
         if count:
-            events[("Diagnostics",), "diagnostic", "", None, None, (("count", count), ("counter", counter))] += 1
+            events[("Diagnostics", counter), "diagnostic", "", None, None, (("count", count), ("counter", counter))] += 1
     return events, launches
 
 
@@ -161,9 +164,10 @@ def observed(found):
     for s in found.slices:
         need(s["dur"] >= 0, f"a slice that never ends: {s}")
         path, category = paths[s["track_id"]], s["category"]
-        if path[:1] != ("Kernels",):
-            continue  # the GPU's own track
-        path = tuple(p for p in path[1:] if not re.fullmatch(r"launches \d+-\d+", p))
+        if "Kernels" not in path:
+            need(category in (None, "overview"), f"{s} at {path}")  # the GPU's own track and the row of launches
+            continue
+        path = tuple(p for p in path[path.index("Kernels") + 1:] if not re.fullmatch(r"launches \d+-\d+", p))
         if s["parent_id"] is not None:
             parent = by_id[s["parent_id"]]
             need(parent["ts"] <= s["ts"] and s["ts"] + s["dur"] <= parent["ts"] + parent["dur"], f"{s} leads outside {parent}")
@@ -171,6 +175,8 @@ def observed(found):
         if category == "diagnostic":
             facts = tuple((k, found.value(s, k)[1]) for k in ("count", "counter"))
             need(s["name"], "a diagnostic without words")
+            if facts[1][1] == "note":
+                continue  # a line of the decoder, which no trace.json holds
             events[path, category, "", None, None, facts] += 1
         elif category == "launch":
             facts = {k: found.value(s, k)[1] for k in found.args[s["arg_set_id"]]}
@@ -218,11 +224,45 @@ def compare(want, got):
     need(not missing and not added, f"{len(missing)} events of the trace.json are missing, {len(added)} were added")
 
 
+def check_overview(launches, found):
+    """The row that is there at once: a slice a launch, with its kernel and its counts."""
+    rows = sorted((s["ts"], s["ts"] + s["dur"], s["name"]) for s in found.slices if s["category"] == "overview")
+    need(len(rows) == len(launches), f"{len(rows)} slices in the row of {len(launches)} launches")
+    for row, (start, end, kernel, *counts) in zip(rows, sorted(launches)):
+        need(row[:2] == (start, end) and row[2].startswith(kernel[:60]) and all(c in row[2] for c in counts), f"the row of launches has {row} for {kernel}: {counts}")
+
+
+def check_nesting(data, found):
+    """Of stack ranges with the same start and end the inner one stands first in a trace.json: it closed first."""
+    names, places = data["stringTable"], data["locationTable"]
+    inside = collections.defaultdict(list)
+    groups = [(None, data["launches"])] + list(data["graphLaunches"].items())
+    for key, group in groups:
+        for n, launch in enumerate(group):
+            for r in launch["ranges"]:
+                place = places[r["warpLocIdxs"][0]]
+                where = (launch["kernelName"], f"launch {n}" if key is None else f"{key} #{n}", *place["ctaId"], place["warpId"], r["startTs"], r["endTs"])
+                if r["rangeType"] != 1:
+                    inside[where].append(names[r["rangeNameIdx"]])
+    depths = collections.defaultdict(list)
+    for s in found.slices:
+        path = found.path(s["track_id"])
+        if s["category"] == "range":
+            path = [p for p in path[path.index("Kernels") + 1:] if not re.fullmatch(r"launches \d+-\d+", p)]
+            numbers = [int(x) for x in re.findall(r"\d+", path[3] + path[4])]
+            depths[(*path[:2], *numbers, s["ts"], s["ts"] + s["dur"])].append((s["track_id"], s["depth"], s["name"]))
+    for where, slices in depths.items():
+        alike = len({t for t, _, _ in slices}) == 1 and len({d for _, d, _ in slices}) == len(slices) == len(inside[where])
+        if alike and len(slices) > 1:
+            got = [name for _, _, name in sorted(slices, reverse=True)]
+            need(got == inside[where], f"{where}: from the inside {got}, in the trace.json {inside[where]}")
+
+
 def check_tree(found):
     """Order by rank is that of SM, CTA (z, y, x) and warp number; names of siblings differ; groups are bounded."""
     children = collections.defaultdict(list)
     for t in found.tracks.values():
-        if found.path(t["id"])[0] == "Kernels":
+        if "Kernels" in found.path(t["id"]):
             children[t["parent_id"]].append(t)
     numbers = lambda t: [int(n) for n in re.findall(r"\d+", t["name"])]
     keys = {"SM": lambda t: numbers(t)[0], "CTA": lambda t: numbers(t)[::-1], "warp": lambda t: numbers(t)[0]}
@@ -232,7 +272,7 @@ def check_tree(found):
         need(kernels or len({t["name"] for t in group}) == len(group), f"two tracks of one name under {found.path(parent)}")
         ranked = sorted(group, key=lambda t: t["int_value"] or 0)
         for kind, key in keys.items():
-            of_kind = [key(t) for t in ranked if re.match(kind + r" [\d(]", t["name"] or "") and len(found.path(t["id"])) >= 4]
+            of_kind = [key(t) for t in ranked if re.match(kind + r" [\d(]", t["name"] or "") and "Kernels" in found.path(t["id"])[:-3]]
             need(of_kind == sorted(of_kind), f"{kind} tracks out of order: {of_kind[:20]}")
 
 
@@ -253,10 +293,13 @@ def run(scratch, arguments):
         need(not answers["stats"], f"the trace processor complains: {answers['stats']}")
         found = Found(answers)
         compare(want, observed(found))
+        check_nesting(data, found)
         check_tree(found)
         need(len(answers["process"]) == 1, f"processes: {answers['process']}")
         gpu = sorted((g["ts"], g["ts"] + g["dur"], g["name"]) for g in answers["gpu"])
-        need(gpu == sorted(launches), f"gpu_slice has {gpu[:3]}, the launches are {sorted(launches)[:3]}")
+        names = sorted(l[:3] for l in launches)
+        need(gpu == names, f"gpu_slice has {gpu[:3]}, the launches are {names[:3]}")
+        check_overview(launches, found)
         need(ask(engine, packed, {"n": "select count(*) as n from slice"})["n"][0]["n"] == len(found.slices), "the .gz loads to something else")
     print(f"{sum(want.values())} events on {len(found.tracks)} tracks in {len(raw)} bytes")
 

@@ -163,7 +163,7 @@ async function main() {
     await call(FINALIZE, Buffer.alloc(0), (field) => field === 2 || field > 200);
     const answers = [];
     for (const sql of JSON.parse(fs.readFileSync(0, "utf8"))) answers.push(await query(call, sql));
-    process.stdout.write(json(answers) + "\n");
+    await new Promise((resolve) => process.stdout.write(json(answers) + "\n", resolve));
 }
 
 main().then(() => process.exit(0), (error) => {

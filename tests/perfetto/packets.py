@@ -59,6 +59,8 @@ def check_first(packet):
 
 def intern(packet, names):
     for number, entry in fields(one(packet, INTERNED, b"")):
+        if number > 3:  # the GPU's context and stages
+            continue
         iid, text = one(entry, 1), one(entry, 2)
         need(iid and (number, iid) not in names, f"interned id {iid} twice or 0")
         need(b"\0" not in text, "a NUL in a name")
@@ -69,7 +71,7 @@ def describe(body, tracks):
     uuid, parent, process = one(body, 1), one(body, 5), one(body, 3)
     need(uuid and uuid not in tracks, f"track {uuid} twice or 0")
     if process is None:
-        need(parent in tracks, f"track {uuid}: parent {parent} is not described before it")
+        need(parent is None or parent in tracks, f"track {uuid}: parent {parent} is not described before it")
         need(one(body, 15) == 2, f"track {uuid} may be merged with others")
     one(body, 2, b"").decode("utf-8")
     tracks[uuid] = one(body, 11)
@@ -99,7 +101,7 @@ def check(raw):
         need(track in tracks, f"an event on track {track}, which is not described before it")
         need(kind in (BEGIN, END, INSTANT), f"event type {kind}")
         if kind != END:
-            need((2, one(event, 10)) in names and (1, one(event, 3)) in names, "a name or category that was not interned")
+            need(((2, one(event, 10)) in names or one(event, 23)) and (1, one(event, 3)) in names, "a name or category that was not interned")
         depth = open_.get(track, 0) + {BEGIN: 1, END: -1, INSTANT: 0}[kind]
         need(0 <= depth <= 512, f"track {track}: depth {depth}")
         open_[track] = depth

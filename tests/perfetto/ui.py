@@ -12,6 +12,7 @@ import functools
 import http.server
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,12 @@ import threading
 
 import viztracer
 from playwright.sync_api import sync_playwright
+
+WAIT = 60_000  # milliseconds
+
+# From the kernels down to the warps of a CTA of the GEMM.
+TREE = ["IKET", "Kernels", "kernel_cutlass", "launch 0", "SM 0", "CTA"]
+WARPS = ["warp 0", "warp 7"]
 
 OPENER = """<!doctype html><button>open</button><script>
 document.querySelector("button").onclick = async () => {
@@ -62,6 +69,13 @@ def decode(folder):
     return pathlib.Path(folder) / "t.pftrace.gz"
 
 
+def expand(ui, title):
+    """Opens the first collapsed track whose title starts so; the tree must have it."""
+    track = ui.locator(".pf-track__header", has=ui.locator(".pf-track__title-popup", has_text=re.compile("^" + re.escape(title)))).first
+    track.wait_for(timeout=WAIT)
+    track.locator(".pf-track__collapse-button").first.click()
+
+
 def show(url, folder):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
@@ -73,10 +87,20 @@ def show(url, folder):
         ui = popup.value
         errors = []
         ui.on("pageerror", lambda e: errors.append(str(e)))
-        ui.wait_for_timeout(8000)
+        ui.wait_for_function("document.title.startsWith('hopper_gemm')", timeout=WAIT)
+        ui.wait_for_selector("text=/IKET|Launches/", timeout=WAIT)
+        ui.locator(".pf-sidebar-button").first.click()
+        ui.wait_for_timeout(2000)  # until the canvas is drawn
         ui.screenshot(path=folder / "perfetto-opened.png")
-        print(ui.title(), errors)
-        print(ui.inner_text("body")[:3000])
+        for title in TREE:
+            expand(ui, title)
+        ui.wait_for_timeout(2000)
+        ui.screenshot(path=folder / "perfetto-warp.png")
+        shown = ui.locator(".pf-track__title-popup").all_inner_texts()
+        if not set(WARPS) <= set(shown):
+            sys.exit(f"the UI shows no warps: {shown[:20]}")
+        if errors or ui.locator("text=Oops").count() > 0:
+            sys.exit(f"the UI reports: {errors}")
         browser.close()
 
 
