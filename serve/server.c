@@ -44,15 +44,11 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     iket_clients_end(site->clients, info != NULL ? info->socket_context : NULL);
 }
 
-// libmicrohttpd says why it does not start through its log alone.
-typedef struct {
-    char text[256];
-} first_message;
-
+// libmicrohttpd says why it does not start through its log alone, and may log for as long as the daemon lives.
 __attribute__((format(printf, 2, 0))) static void keep_first_message(void *context, const char *format, va_list args) {
-    first_message *first = context;
-    if (first->text[0] != 0) return;
-    vsnprintf(first->text, sizeof first->text, format, args);
+    iket_site *site = context;
+    if (site->log[0] != 0) return;
+    vsnprintf(site->log, sizeof site->log, format, args);
     first->text[strcspn(first->text, "\n")] = 0;
 }
 
@@ -78,7 +74,6 @@ static unsigned room_for(unsigned connections) {
 static int start(iket_site *site, iket_error *err) {
     const iket_serve_settings *settings = site->server->settings;
     unsigned limit = room_for(settings->connections), threads = thread_count();
-    first_message why = {""};
     site->kept = iket_kept_open();
     if (site->kept == NULL) return iket_fail(err, "out of memory");
     IKET_TRY(iket_clients_open(&site->clients, limit, settings->timeout, err));
@@ -88,10 +83,10 @@ static int start(iket_site *site, iket_error *err) {
         {MHD_OPTION_END, 0, NULL},
     };
     int is_tls = site->server->certificate != NULL;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_USE_ERROR_LOG | (is_tls ? MHD_USE_TLS : 0u) |
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_TURBO | MHD_USE_ERROR_LOG | (is_tls ? MHD_USE_TLS : 0u) |
                      (strchr(site->listener.address, ':') != NULL ? MHD_USE_IPv6 : 0u);
     site->daemon = MHD_start_daemon(flags, site->listener.port, NULL, NULL, iket_site_answer, site,
-        MHD_OPTION_EXTERNAL_LOGGER, keep_first_message, &why,
+        MHD_OPTION_EXTERNAL_LOGGER, keep_first_message, site,
         MHD_OPTION_LISTEN_SOCKET, site->listener.fd,
         MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_CONNECTION_LIMIT, limit + threads,
@@ -104,8 +99,8 @@ static int start(iket_site *site, iket_error *err) {
         MHD_OPTION_ARRAY, is_tls ? tls : tls + 2,
         MHD_OPTION_END);
     if (site->daemon != NULL) return 0;
-    if (is_tls) return iket_fail(err, "%s, %s: not a certificate and its key: %s", settings->certificate, settings->key, why.text);
-    return iket_fail(err, "the server cannot start: %s", why.text);
+    if (is_tls) return iket_fail(err, "%s, %s: not a certificate and its key: %s", settings->certificate, settings->key, site->log);
+    return iket_fail(err, "the server cannot start: %s", site->log);
 }
 
 static char *read_text(const char *path, iket_error *err) {

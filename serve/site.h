@@ -23,6 +23,7 @@ typedef struct iket_site {
     struct iket_kept *kept;
     struct MHD_Daemon *daemon;
     int is_ui; // the copy of the Perfetto UI
+    char log[256]; // the first that libmicrohttpd had to say
 } iket_site;
 
 struct iket_server {
