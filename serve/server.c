@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 0))) static void keep_first_message(void *conte
     iket_site *site = context;
     if (site->log[0] != 0) return;
     vsnprintf(site->log, sizeof site->log, format, args);
-    first->text[strcspn(first->text, "\n")] = 0;
+    site->log[strcspn(site->log, "\n")] = 0;
 }
 
 static unsigned thread_count(void) {
