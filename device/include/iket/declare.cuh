@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // declare.cuh: the events of a module, declared once at file scope, a line each.
 //
-//   IKET_EVENTS_BEGIN(ev)                       // the namespace that the events live in
+//   IKET_EVENTS_BEGIN(ev)                       // a name for the namespace that the events live in
 //   IKET_EVENT(hello, marker)                   // identifier, kind
 //   IKET_EVENT(tile, range, int)                // … and payload type
 //   IKET_EVENT(load, token, void, "load tile")  // … and a name that is not the identifier
@@ -213,13 +213,13 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
 #define IKET_DETAIL_ARRAYS_event(identifier, line)                                                                      \
     extern "C" {                                                                                                        \
     IKET_DETAIL_ARRAY ::iket::detail::attributes<60> __iket_evt_decl_##identifier##_##line##_attrs =                    \
-        ::iket::detail::event_attributes(iket_at<identifier##_iket_event>::event, IKET_DETAIL_EXTENDED);                \
+        ::iket::detail::event_attributes(iket_events::iket_at<iket_events::identifier##_iket_event>::event, IKET_DETAIL_EXTENDED);                \
     }
 #define IKET_DETAIL_ARRAYS_range(identifier, line)                                                                      \
     IKET_DETAIL_ARRAYS_event(identifier, line)                                                                          \
     extern "C" {                                                                                                        \
     IKET_DETAIL_ARRAY ::iket::detail::attributes<72> __iket_range_decl_##identifier##_##line##_attrs =                  \
-        ::iket::detail::range_attributes(iket_at<identifier##_iket_event>::event);                                      \
+        ::iket::detail::range_attributes(iket_events::iket_at<iket_events::identifier##_iket_event>::event);                                      \
     }
 #define IKET_DETAIL_ARRAYS_marker(identifier, line) IKET_DETAIL_ARRAYS_event(identifier, line)
 #define IKET_DETAIL_ARRAYS_token(identifier, line) IKET_DETAIL_ARRAYS_range(identifier, line)
@@ -230,14 +230,14 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
 #endif
 
 #define IKET_EVENTS_BEGIN(space)                                                                                        \
-    namespace space {}                                                                                                  \
-    namespace iket_declared = ::space;                                                                                  \
-    namespace space {                                                                                                   \
+    namespace iket_events {                                                                                             \
     enum : unsigned { iket_counter_base = __COUNTER__ };                                                                \
     template <unsigned Position>                                                                                        \
     struct iket_position;                                                                                               \
     template <typename Enumerator>                                                                                      \
-    struct iket_at;
+    struct iket_at;                                                                                                     \
+    }                                                                                                                   \
+    namespace space = ::iket_events;
 
 #define IKET_EVENT(...) IKET_DETAIL_PICK(__VA_ARGS__, IKET_DETAIL_EVENT4, IKET_DETAIL_EVENT3, IKET_DETAIL_EVENT2, IKET_DETAIL_EVENT1, ~)(__VA_ARGS__)
 #define IKET_DETAIL_PICK(a, b, c, d, chosen, ...) chosen
@@ -247,6 +247,7 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
 #define IKET_DETAIL_EVENT4(identifier, kind, payload, name) IKET_DETAIL_EVENT5(identifier, kind, payload, name, __LINE__)
 #define IKET_DETAIL_EVENT5(identifier, kind, payload, name, line) IKET_DETAIL_EVENT6(identifier, kind, payload, name, line)
 #define IKET_DETAIL_EVENT6(identifier_, kind_, payload_, name_, line_)                                                  \
+    namespace iket_events {                                                                                             \
     enum identifier_##_iket_event : unsigned {                                                                          \
         identifier_ = __COUNTER__ - iket_counter_base - 1 + ::iket::detail::first_id(IKET_DETAIL_EXTENDED)              \
     };                                                                                                                  \
@@ -265,9 +266,11 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
     template <>                                                                                                         \
     struct iket_position<unsigned(identifier_) - ::iket::detail::first_id(IKET_DETAIL_EXTENDED)>                        \
         : iket_at<identifier_##_iket_event> {};                                                                         \
+    }                                                                                                                   \
     IKET_DETAIL_ARRAYS_##kind_(identifier_, line_)
 
 #define IKET_EVENTS_END                                                                                                 \
+    namespace iket_events {                                                                                             \
     enum : unsigned { iket_event_count = __COUNTER__ - iket_counter_base - 1 };                                         \
     template <unsigned... Positions>                                                                                    \
     constexpr ::iket::detail::declaration_table<sizeof...(Positions)> iket_collect(                                     \
@@ -282,11 +285,11 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
         static constexpr ::iket::detail::record_shape shape =                                                           \
             ::iket::detail::shape_of(iket_table, IKET_DETAIL_EXTENDED);                                                 \
     };                                                                                                                  \
+    }                                                                                                                   \
     IKET_DETAIL_META                                                                                                    \
     IKET_DETAIL_REGISTER                                                                                                \
-    }                                                                                                                   \
     namespace iket {                                                                                                    \
-    using recorder = IKET_DETAIL_RECORDER<::iket_declared::iket_module_traits>;                                                    \
+    using recorder = IKET_DETAIL_RECORDER<::iket_events::iket_module_traits>;                                                    \
     }
 
 #endif

@@ -75,17 +75,12 @@ private:
 #define IKET_DETAIL_REGISTER
 #else
 #define IKET_DETAIL_REGISTER                                                                                            \
-    static ::iket_module iket_this_module = {IKET_MODULE_VERSION,                                                       \
-                                             iket_module_traits::extended,                                              \
-                                             iket_module_traits::shape.wide,                                            \
-                                             iket_event_count,                                                          \
-                                             iket_table.events,                                                         \
-                                             &__iket_meta_info,                                                         \
-                                             &::iket::detail::this_module,                                              \
-                                             ::iket::detail::symbol_address,                                            \
-                                             nullptr,                                                                   \
-                                             0};                                                                        \
-    static ::iket::detail::registration iket_this_registration(&iket_this_module);
+    namespace iket_events {                                                                                             \
+    static ::iket_module iket_this_module = {IKET_MODULE_VERSION, iket_module_traits::extended, iket_module_traits::shape.wide, \
+                                             iket_event_count, iket_table.events, &::__iket_meta_info,                  \
+                                             &::iket::detail::this_module, ::iket::detail::symbol_address, nullptr, 0}; \
+    static ::iket::detail::registration iket_this_registration(&iket_this_module);                                      \
+    }
 #endif
 #define IKET_DETAIL_RECORDER ::iket::detail::pool_recorder
 

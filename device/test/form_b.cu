@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// form_b.cu: form B keeps the events of groups with the first lane and counts those of the others.
+#define IKET_FORM_B
+#define DIVERGENCE_NAME(name) form_b_##name
+#define DIVERGENCE_INNER "form_b_inner"
+#include "divergence_template.h"
+
+static void run_form_b(const std::string &directory) {
+    const unsigned ctas = 64, threads = 112;
+    unsigned *out;
+    CUDA(cudaMalloc(&out, ctas * threads * sizeof *out));
+    session_guard session(directory);
+    divergence_kernel<<<ctas, threads>>>(7, out);
+    CUDA(cudaGetLastError());
+    session.finish();
+    CUDA(cudaFree(out));
+    const read_dump dump = load_dump(directory);
+    expect_equal(dump.chunks.size(), std::size_t(ctas * ((threads + 31) / 32)), "one stream a warp");
+    for (const auto &chunk : dump.chunks) {
+        const auto model = model_of(7, chunk.cta[0] * threads + chunk.warp * 32, std::min(32u, threads - chunk.warp * 32));
+        std::size_t others = 0;
+        for (unsigned lane = 1; lane < 32; lane++) others += model[lane].size();
+        expect(chunk.lane == 0 && what_was_recorded(dump, chunk) == model[0], "lane 0 has other events than it led");
+        expect_equal(chunk.dropped, others, "events of groups without lane 0");
+    }
+}
+
+std::vector<test_case> form_b_cases() { return {{"form_b", run_form_b}}; }
