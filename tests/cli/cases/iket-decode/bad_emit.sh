@@ -1,0 +1,1 @@
+iket-decode --emit json,xml $FIXTURES/all_features/dump.bin

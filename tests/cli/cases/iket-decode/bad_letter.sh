@@ -1,0 +1,1 @@
+iket-decode -Z dump.bin

@@ -1,0 +1,1 @@
+iket-decode --name a/b $FIXTURES/all_features/dump.bin

@@ -1,0 +1,1 @@
+iket-decode --emti json dump.bin

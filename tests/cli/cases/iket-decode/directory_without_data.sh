@@ -1,0 +1,2 @@
+mkdir empty
+iket-decode empty

@@ -1,0 +1,1 @@
+iket-decode --info $FIXTURES/cut_off_file/dump.bin

@@ -1,0 +1,1 @@
+iket-decode --info $FIXTURES/all_features/dump.bin > /dev/full

@@ -1,0 +1,1 @@
+iket-decode --info $FIXTURES/collector/graph/expected.trace.json.gz

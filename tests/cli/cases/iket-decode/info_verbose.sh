@@ -1,0 +1,1 @@
+iket-decode --info -v $FIXTURES/graph_replays/dump.bin

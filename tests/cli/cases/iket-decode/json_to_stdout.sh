@@ -1,0 +1,1 @@
+iket-decode -q --emit json -o - $FIXTURES/divergent_streams/dump.bin

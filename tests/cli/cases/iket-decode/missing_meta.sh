@@ -1,0 +1,1 @@
+iket-decode $FIXTURES/all_features/dump.bin --meta nowhere.json

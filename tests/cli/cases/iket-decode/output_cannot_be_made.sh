@@ -1,0 +1,1 @@
+iket-decode -o /dev/null/out $FIXTURES/all_features/dump.bin

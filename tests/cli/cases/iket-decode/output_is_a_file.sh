@@ -1,0 +1,2 @@
+touch out
+iket-decode -o out $FIXTURES/all_features/dump.bin

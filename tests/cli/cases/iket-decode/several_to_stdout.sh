@@ -1,0 +1,1 @@
+iket-decode -q --emit json,html -o - $FIXTURES/divergent_streams/dump.bin

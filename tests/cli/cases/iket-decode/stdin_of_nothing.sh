@@ -1,0 +1,1 @@
+iket-decode -q --emit json -o - -

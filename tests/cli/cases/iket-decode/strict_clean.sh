@@ -1,0 +1,1 @@
+iket-decode -q --strict --emit json -o out $FIXTURES/all_features/dump.bin && echo clean

@@ -1,0 +1,1 @@
+iket-decode --strict --info $FIXTURES/broken_ranges/dump.bin > /dev/null

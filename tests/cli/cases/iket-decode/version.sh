@@ -1,0 +1,2 @@
+iket-decode --version
+iket-decode -V

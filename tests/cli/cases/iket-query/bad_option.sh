@@ -1,0 +1,1 @@
+iket-query --makrer x $FIXTURES/all_features/dump.bin

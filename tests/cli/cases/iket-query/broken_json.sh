@@ -1,0 +1,2 @@
+echo '{"stringTable": ["a"], "launches": [{]}' > t.json
+iket-query --marker a t.json

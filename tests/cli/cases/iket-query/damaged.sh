@@ -1,0 +1,1 @@
+iket-query --count --marker store_index $FIXTURES/cut_off_file/dump.bin

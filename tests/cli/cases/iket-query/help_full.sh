@@ -1,0 +1,1 @@
+iket-query --help > /dev/full

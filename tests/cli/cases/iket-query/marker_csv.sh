@@ -1,0 +1,1 @@
+iket-query --format csv --marker store_index $FIXTURES/all_features/dump.bin

@@ -1,0 +1,1 @@
+iket-query --marker stroe_index $FIXTURES/all_features/dump.bin

@@ -1,0 +1,1 @@
+iket-query --format table --range tok $FIXTURES/broken_ranges/dump.bin

@@ -1,0 +1,1 @@
+iket-query $FIXTURES/all_features/dump.bin

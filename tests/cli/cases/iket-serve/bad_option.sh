@@ -1,0 +1,1 @@
+iket-serve --prot 8080 .

@@ -1,0 +1,2 @@
+touch file
+iket-serve file
