@@ -50,6 +50,8 @@ void iket_trace_free(iket_trace *trace) {
     free(b->events);
     free(b->names);
     free(b->note_formats);
+    free(b->tables);
+    free(b->kinds);
     iket_input_close(&b->input);
     iket_input_close(&b->raw);
     free(b);

@@ -10,6 +10,7 @@
 #define IKET_DECODE_MODEL_H
 
 #include "common/input.h"
+#include "common/pool.h"
 #include "decode/include/iket/trace.h"
 
 enum {
@@ -55,6 +56,9 @@ struct iket_backing {
     size_t string_capacity, module_capacity, launch_capacity, location_capacity, stream_capacity;
     size_t note_capacity, section_capacity, empty_capacity;
     const char **note_formats;  // [note_capacity]: what tells notes apart
+    struct iket_record_table *tables; // [module_count]: what record ids stand for (replay.h), and their rows
+    struct iket_record_kind *kinds;
+    iket_pool *pool;            // borrowed while the trace is opened; NULL: one thread
     uint64_t declared_count;    // DONE: chunks written in all
 };
 
@@ -89,7 +93,7 @@ uint32_t iket_model_find_module(const iket_trace *trace, uint64_t module_id);
 // ordinals. Streams' `end` is set by it for raw records and taken as it is for stored events.
 int iket_model_finish(iket_trace *trace, iket_error *err);
 
-// Counters of one replay, for iket_model_finish.
+// Counters of one replay, whole when it is at its end.
 typedef struct iket_replay_counts {
     uint64_t unmatched_pops, unclosed_ranges, undecoded_bytes, reserved_records, time_ambiguous;
     uint64_t first_unmatched_pop; // its time
@@ -99,9 +103,6 @@ typedef struct iket_replay_counts {
     uint32_t max_depth, flags;
     uint64_t markers, ranges, events;
 } iket_replay_counts;
-
-// Valid after iket_cursor_next has returned 0.
-const iket_replay_counts *iket_cursor_counts(const iket_cursor *cursor);
 
 // Readers. They fill a new trace, iket_model_finish included, and leave freeing it to the caller whatever the result.
 // iket_read_dump finds its bytes in backing->input, opened; `meta` may be NULL.

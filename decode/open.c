@@ -56,39 +56,42 @@ static char *beside(const char *path, const char *name) {
     return NULL;
 }
 
-static int open_dump(iket_trace **trace, const char *path, const char *meta, const void *head, size_t size, iket_error *err) {
+static int open_dump(iket_trace **trace, const char *path, const iket_open_options *o, const void *head, size_t size, iket_error *err) {
     *trace = iket_model_new(path, IKET_SOURCE_DUMP, err);
     if (*trace == NULL) return -1;
+    (*trace)->backing->pool = o->pool;
     iket_input *input = &(*trace)->backing->input;
     if (head != NULL) {
         IKET_TRY(iket_input_read_rest(input, head, size, STDIN_FILENO, path, err));
     } else {
         IKET_TRY(iket_input_open(input, path, err));
     }
-    return iket_read_dump(*trace, meta, err);
+    return iket_read_dump(*trace, o->meta, err);
 }
 
-static int open_collector(iket_trace **trace, const char *path, const char *json_path, const char *bin_path, iket_error *err) {
+static int open_collector(iket_trace **trace, const char *path, const iket_open_options *o, const char *json_path, const char *bin_path, iket_error *err) {
     *trace = iket_model_new(path, IKET_SOURCE_COLLECTOR, err);
     if (*trace == NULL) return -1;
+    (*trace)->backing->pool = o->pool;
     return iket_read_collector(*trace, json_path, bin_path, err);
 }
 
-static int open_json(iket_trace **trace, const char *path, const void *head, size_t size, iket_error *err) {
+static int open_json(iket_trace **trace, const char *path, const iket_open_options *o, const void *head, size_t size, iket_error *err) {
     *trace = iket_model_new(path, IKET_SOURCE_JSON, err);
     if (*trace == NULL) return -1;
+    (*trace)->backing->pool = o->pool;
     return iket_read_json(*trace, head, size, head != NULL ? STDIN_FILENO : -1, err);
 }
 
 // Bytes that are no dump and no JSON: the collector's raw buffers, when there is a schema of the collector for them.
-static int open_raw(iket_trace **trace, const char *path, const char *meta, iket_error *err) {
+static int open_raw(iket_trace **trace, const char *path, const iket_open_options *o, iket_error *err) {
     char head[IKET_HEAD_BYTES];
-    char *found = meta == NULL ? beside(path, "iket.data.json") : NULL;
-    const char *json = meta != NULL ? meta : found;
+    char *found = o->meta == NULL ? beside(path, "iket.data.json") : NULL;
+    const char *json = o->meta != NULL ? o->meta : found;
     if (json == NULL) return iket_fail(err, "%s: byte 0x0: is not an IKET dump, nor a trace.json (raw buffers of NVIDIA's collector need --meta iket.data.json)", path);
     int got = iket_input_peek(json, head, sizeof head, err), result = -1;
     if (got >= 0 && kind_of(head, (size_t)got) == KIND_COLLECTOR_JSON) {
-        result = open_collector(trace, path, json, path, err);
+        result = open_collector(trace, path, o, json, path, err);
     } else if (got >= 0) {
         result = iket_fail(err, "%s: byte 0x0: is not an IKET dump (and %s is not an iket.data.json, which the raw buffers of NVIDIA's collector need)", path, json);
     }
@@ -122,32 +125,35 @@ static kind kind_of_input(int is_stdin, const char *head, int got) {
 
 int iket_open_is_json(const char *path, const char *head, int got) { return kind_of_input(strcmp(path, "-") == 0, head, got) == KIND_JSON; }
 
-static int open_kind(iket_trace **trace, const char *path, const char *meta, const char *head, int got, iket_error *err) {
+static int open_kind(iket_trace **trace, const char *path, const iket_open_options *o, const char *head, int got, iket_error *err) {
     int is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? STANDARD_INPUT : path;
     const void *begun = is_stdin ? head : NULL;
     switch (kind_of_input(is_stdin, head, got)) {
-    case KIND_DUMP: return open_dump(trace, name, meta, begun, (size_t)got, err);
+    case KIND_DUMP: return open_dump(trace, name, o, begun, (size_t)got, err);
     case KIND_COLLECTOR_JSON:
         if (is_stdin) return iket_fail(err, "%s: an iket.data.json is read from its folder, where its data lies", name);
-        return open_collector(trace, name, name, NULL, err);
+        return open_collector(trace, name, o, name, NULL, err);
     case KIND_SCHEMA: return iket_fail(err, "%s: is a schema (meta.json), not a trace (give the dump, and this as --meta)", name);
-    case KIND_JSON: return open_json(trace, name, begun, (size_t)got, err);
+    case KIND_JSON: return open_json(trace, name, o, begun, (size_t)got, err);
     default: break;
     }
     if (is_stdin) return iket_fail(err, "%s: byte 0x0: is not an IKET dump, nor a trace.json", name);
-    return open_raw(trace, name, meta, err);
+    return open_raw(trace, name, o, err);
 }
 
 int iket_open_begun(iket_trace **trace, const char *path, const iket_open_options *options, const char *head, int got, iket_error *err) {
+    static const iket_open_options by_default = {.meta = NULL};
     *trace = NULL;
-    if (open_kind(trace, path, options != NULL ? options->meta : NULL, head, got, err) != 0) {
+    if (options == NULL) options = &by_default;
+    if (open_kind(trace, path, options, head, got, err) != 0) {
         iket_trace_free(*trace);
         *trace = NULL;
         return -1;
     }
+    (*trace)->backing->pool = NULL; // borrowed until here
     if ((*trace)->pid == 0) (*trace)->pid = pid_of_path(path);
-    if ((*trace)->pid == 0 && options != NULL) (*trace)->pid = options->pid;
+    if ((*trace)->pid == 0) (*trace)->pid = options->pid;
     return 0;
 }
 

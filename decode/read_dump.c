@@ -5,9 +5,9 @@
 //
 // Sections are walked once. What is damaged is counted and left out (rule 4.5); only a file that is not a dump, or one
 // without any schema, is refused.
+#include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "common/array.h"
 #include "decode/document.h"
@@ -20,17 +20,6 @@ enum {
 };
 
 static uint64_t padded(uint64_t size) { return (size + 7) & ~UINT64_C(7); }
-
-static uint32_t crc_of(const uint8_t *data, size_t size) {
-    uLong crc = crc32(0, NULL, 0);
-    while (size > 0) {
-        uInt part = size > 1u << 30 ? 1u << 30 : (uInt)size;
-        crc = crc32(crc, data, part);
-        data += part;
-        size -= part;
-    }
-    return (uint32_t)crc;
-}
 
 // ---- sections -------------------------------------------------------------------------------------------------------
 // Each returns 0, 1 when an inner length leads outside of the section (what was read before stands), or -1.
@@ -133,7 +122,7 @@ static int is_known_type(const char *type) {
 static int whole_section(iket_dump *dump, iket_section_info *info, const uint8_t *p, uint32_t crc, iket_error *err) {
     int is_warp = strcmp(info->type, "WARP") == 0;
     int unchecked = crc == 0 && (is_warp || !is_known_type(info->type)); // its writer may not have computed it
-    int damaged = !unchecked && crc_of(p, info->size) != crc;
+    int damaged = !unchecked && libdeflate_crc32(0, p, info->size) != crc;
     if (damaged) IKET_TRY(note_section(dump, info, is_warp ? "its CRC does not match (chunks with a CRC of their own that holds are kept)" : "its CRC does not match (left out)", err));
     if (is_warp) return iket_dump_chunks(dump, p, info->size, info->size, damaged, err);
     if (damaged) return 0;

@@ -20,6 +20,7 @@ iket_has() {
     protobuf-c-compiler) command -v protoc-c ;;
     libprotobuf-c-dev) pkg-config --exists libprotobuf-c ;;
     zlib1g-dev) pkg-config --exists zlib ;;
+    libdeflate-dev) pkg-config --exists libdeflate ;;
     libcjson-dev) pkg-config --exists libcjson ;;
     libmicrohttpd-dev) pkg-config --exists libmicrohttpd ;;
     uthash-dev) echo '#include <uthash.h>' | cc -E - ;;
@@ -55,7 +56,7 @@ iket_need() {
 
 # iket_need_build [PACKAGE...]: what a build needs, and those.
 iket_need_build() {
-    iket_need gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev zlib1g-dev \
+    iket_need gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libdeflate-dev \
         libcjson-dev libmicrohttpd-dev uthash-dev "$@"
 }
 

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/pool.h"
 
 #define IKET_UNKNOWN 0xFFFFFFFFu // no such index, no color, unknown gpc or tpc
 enum { IKET_ID_SENTINEL = 0, IKET_ID_POP = 31 };
@@ -195,6 +196,7 @@ typedef struct iket_trace {
 typedef struct iket_open_options {
     const char *meta;               // path of a meta.json or iket.data.json; NULL: none given
     uint64_t pid;                   // used where the input does not tell; 0: unknown
+    iket_pool *pool;                // borrowed for the call: threads for the scan; NULL: one thread
 } iket_open_options;
 
 // Opens a dump.bin, a collector's iket.data.bin or iket.data.json, or a trace.json[.gz], told apart by content; "-" is standard input.
