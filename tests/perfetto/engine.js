@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine.js FOLDER TRACE: Perfetto's own trace processor (FOLDER: engine_bundle.js and trace_processor.wasm), in Node.
+// engine.js ENGINE TRACE: Perfetto's own trace processor. ENGINE is a folder with engine_bundle.js and trace_processor.wasm,
+// run here in Node, or a native trace_processor_shell, asked over HTTP on loopback.
 //
 // Loads TRACE, reads a JSON list of SQL queries on stdin, prints a JSON list of {columns, rows} or {error}, 64-bit
 // integers in full. The bundle takes itself for a web worker that was handed a port; what goes through the port are
@@ -8,7 +9,9 @@
 //     stream {msg 1 {seq 1, request 2, append_trace_data 101, query_args 103 {sql 1}, append_result 201, query_result 203}}
 //     query_result {column names 1, error 2, batch 3 {cell types 1, varints 2, doubles 3, blobs 4, strings 5, is_last 6}}
 "use strict";
+const child_process = require("child_process");
 const fs = require("fs");
+const net = require("net");
 const path = require("path");
 const vm = require("vm");
 
@@ -114,28 +117,85 @@ function start(folder) {
     };
 }
 
-async function query(call, sql) {
-    const columns = [], rows = [];
-    let row = [], error = null;
-    await call(QUERY, bytes(103, bytes(1, Buffer.from(sql))), (field, result) => {
-        if (field !== 203) return false;
+// Collects a query_result that comes in one or more pieces.
+class Answer {
+    constructor() {
+        this.columns = [];
+        this.rows = [];
+        this.row = [];
+        this.error = null;
+    }
+
+    // Takes a piece; true when it was the last.
+    take(result) {
         let last = false;
         parse(result, (part, value) => {
-            if (part === 1) columns.push(value.toString("utf8"));
-            if (part === 2 && value.length > 0) error = value.toString("utf8");
+            if (part === 1) this.columns.push(value.toString("utf8"));
+            if (part === 2 && value.length > 0) this.error = value.toString("utf8");
             if (part !== 3) return;
             for (const cell of cells(value)) {
-                row.push(cell);
-                if (row.length === columns.length) {
-                    rows.push(row);
-                    row = [];
+                this.row.push(cell);
+                if (this.row.length === this.columns.length) {
+                    this.rows.push(this.row);
+                    this.row = [];
                 }
             }
             parse(value, (inner, flag) => { if (inner === 6 && flag === 1n) last = true; });
         });
-        return last || error !== null;
+        return last || this.error !== null;
+    }
+
+    value() { return this.error === null ? { columns: this.columns, rows: this.rows } : { error: this.error }; }
+}
+
+const query_args = (sql) => bytes(1, Buffer.from(sql));
+
+// Both give a function from SQL to its answer.
+
+async function in_node(folder, trace) {
+    const call = start(folder);
+    await new Promise((resolve) => setImmediate(resolve)); // the module is compiled at once, but made ready in a promise
+    let failure = null;
+    for (let at = 0; at < trace.length; at += PIECE) {
+        await call(APPEND, bytes(101, trace.subarray(at, at + PIECE)), (field, value) => {
+            if (field !== 201) return false;
+            parse(value, (part, text) => { if (part === 2) failure = text.toString("utf8"); });
+            return true;
+        });
+    }
+    if (failure) throw new Error(failure);
+    await call(FINALIZE, Buffer.alloc(0), (field) => field === 2 || field > 200);
+    return async (sql) => {
+        const answer = new Answer();
+        await call(QUERY, bytes(103, query_args(sql)), (field, result) => field === 203 && answer.take(result));
+        return answer.value();
+    };
+}
+
+async function native(binary, file) {
+    const port = await new Promise((resolve) => {
+        const server = net.createServer().listen(0, "127.0.0.1", () => {
+            const { port } = server.address();
+            server.close(() => resolve(port));
+        });
     });
-    return error === null ? { columns, rows } : { error };
+    const child = child_process.spawn(binary, ["-D", "--http-port", String(port), file], { stdio: "ignore" });
+    process.on("exit", () => child.kill());
+    const post = (path, body) => fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body });
+    for (let tries = 0; ; tries++) { // until the trace is loaded
+        try {
+            await post("/status", Buffer.alloc(0));
+            break;
+        } catch (error) {
+            if (tries > 600 || child.exitCode !== null) throw new Error(`${binary} does not answer: ${error}`);
+            await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+    }
+    return async (sql) => {
+        const answer = new Answer();
+        answer.take(Buffer.from(await (await post("/query", query_args(sql))).arrayBuffer()));
+        return answer.value();
+    };
 }
 
 function json(value) {
@@ -147,22 +207,10 @@ function json(value) {
 }
 
 async function main() {
-    const [folder, file] = process.argv.slice(2);
-    const call = start(folder);
-    await new Promise((resolve) => setImmediate(resolve)); // the module is compiled at once, but made ready in a promise
-    const trace = fs.readFileSync(file);
-    let failure = null;
-    for (let at = 0; at < trace.length; at += PIECE) {
-        await call(APPEND, bytes(101, trace.subarray(at, at + PIECE)), (field, value) => {
-            if (field !== 201) return false;
-            parse(value, (part, text) => { if (part === 2) failure = text.toString("utf8"); });
-            return true;
-        });
-    }
-    if (failure) throw new Error(`${file}: ${failure}`);
-    await call(FINALIZE, Buffer.alloc(0), (field) => field === 2 || field > 200);
+    const [engine, file] = process.argv.slice(2);
+    const query = fs.statSync(engine).isDirectory() ? await in_node(engine, fs.readFileSync(file)) : await native(engine, file);
     const answers = [];
-    for (const sql of JSON.parse(fs.readFileSync(0, "utf8"))) answers.push(await query(call, sql));
+    for (const sql of JSON.parse(fs.readFileSync(0, "utf8"))) answers.push(await query(sql));
     await new Promise((resolve) => process.stdout.write(json(answers) + "\n", resolve));
 }
 
