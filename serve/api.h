@@ -7,10 +7,12 @@
 #include "serve/reply.h"
 #include "serve/site.h"
 
-// {"version": 1, "server": "iket-serve 0.1.0", "uiUrl": "http://localhost:8081/" or null}
+// {"version": 1, "server": "iket-serve 0.1.0", "uiUrl": "http://localhost:8081" or null}
 enum MHD_Result iket_api_reply_server(const iket_site *site, const iket_request *request);
 
-// {"version": 1, "cut": false, "traces": [{"folder", "base", "modified", "files": [{"name", "size", "modified"}]}]}
+// {"version": 1, "cut": false, "traces": [{"folder", "base", "page", "modified", "files": [{"name", "size", "modified"}],
+//   "facts": {"launches", "warps", "markers", "ranges", "span_ns", "diagnostics", "kernel_names", "kernels": [{"name", "launches"}]}
+//   or "pending": true or "error": "…", or none of them}]}
 enum MHD_Result iket_api_reply_traces(const iket_site *site, const iket_request *request);
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/version.h"
 #include "serve/catalog.h"
 #include "serve/jobs.h"
+#include "serve/listing.h"
 #include "serve/picture.h"
 #include "serve/urlpath.h"
 #include "serve/view.h"
@@ -22,6 +23,12 @@ const iket_asset iket_index_assets[] = {
     {"iket-serve/index.js", "text/javascript; charset=utf-8", iket_index_js, &iket_index_js_size},
     {NULL, NULL, NULL, NULL},
 };
+
+typedef struct {
+    const iket_site *site;
+    const char *folder;       // relative, that the page is about
+    char ui_url[IKET_UI_URL]; // of the copy of the Perfetto UI, or ""
+} index_page;
 
 static const char *const labels[IKET_FILE_KINDS] = {"page", "pftrace", "pftrace.gz", "json", "json.gz", "dump", "collector"};
 
@@ -162,8 +169,9 @@ static void write_raw(iket_sink *sink, const iket_site *site, const iket_catalog
     iket_sink_text(sink, "</details>");
 }
 
-static void write_trace(iket_sink *sink, const iket_site *site, const char *folder, const iket_catalog_trace *trace) {
-    const char *place = below(folder, trace->folder);
+static void write_trace(iket_sink *sink, const index_page *page, const iket_catalog_trace *trace) {
+    const iket_site *site = page->site;
+    const char *place = below(page->folder, trace->folder);
     iket_facts facts;
     iket_error err;
     iket_job_state state = iket_jobs_facts(site->jobs, trace, &facts, &err);
@@ -172,6 +180,9 @@ static void write_trace(iket_sink *sink, const iket_site *site, const char *fold
     write_picture(sink, known);
     iket_sink_text(sink, "<th scope=\"row\"><a class=\"open\" href=\"");
     write_address(sink, place, trace->base, iket_view_page_ending(trace));
+    // The page hands its trace to the copy of the Perfetto UI that is served here.
+    if (page->ui_url[0] != 0) iket_sink_text(sink, "?perfetto=");
+    for (const char *c = page->ui_url; *c != 0; c++) iket_sink_printf(sink, strchr(":/[]", *c) != NULL ? "%%%02X" : "%c", (unsigned char)*c);
     iket_sink_text(sink, "\">");
     iket_html_text(sink, trace->base);
     iket_sink_text(sink, "</a>");
@@ -199,8 +210,8 @@ static void write_trace(iket_sink *sink, const iket_site *site, const char *fold
     iket_sink_text(sink, "</td></tr>\n");
 }
 
-static void write_folder_head(iket_sink *sink, const char *folder, const iket_catalog_trace *trace) {
-    const char *place = below(folder, trace->folder);
+static void write_folder_head(iket_sink *sink, const index_page *page, const iket_catalog_trace *trace) {
+    const char *place = below(page->folder, trace->folder);
     iket_sink_text(sink, "<tbody>\n");
     if (place[0] == 0) return;
     iket_sink_text(sink, "<tr class=\"folder\"><th scope=\"rowgroup\" colspan=\"7\"><h2><a href=\"");
@@ -215,7 +226,9 @@ static void write_table_head(iket_sink *sink) {
         "<th scope=\"col\" class=\"number\">Span</th><th scope=\"col\">Files</th><th scope=\"col\">Changed</th></tr></thead>\n");
 }
 
-static void write_head(iket_sink *sink, const iket_site *site, const char *folder, const iket_catalog *catalog) {
+static void write_head(iket_sink *sink, const index_page *page, const iket_catalog *catalog) {
+    const iket_site *site = page->site;
+    const char *folder = page->folder;
     iket_sink_text(sink,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Traces in ");
@@ -237,32 +250,35 @@ static void write_head(iket_sink *sink, const iket_site *site, const char *folde
     }
 }
 
-static int write_page(iket_memory *document, const iket_site *site, const char *folder, iket_error *err) {
-    iket_catalog catalog;
+static int write_page(iket_memory *document, const index_page *page, iket_error *err) {
+    const iket_site *site = page->site;
     iket_sink sink;
-    IKET_TRY(iket_catalog_scan(&catalog, &site->root, folder, err));
-    if (iket_sink_open(&sink, 0, iket_memory_flush, document, err) != 0) {
-        iket_catalog_free(&catalog);
+    IKET_TRY(iket_sink_open(&sink, 0, iket_memory_flush, document, err));
+    const iket_catalog *catalog = iket_listing_borrow(site->listing, &site->root, page->folder, err);
+    if (catalog == NULL) {
+        iket_sink_drop(&sink);
         return -1;
     }
-    write_head(&sink, site, folder, &catalog);
-    if (catalog.count > 0) write_table_head(&sink);
-    for (size_t i = 0; i < catalog.count; i++) {
-        int first = i == 0 || strcmp(catalog.traces[i].folder, catalog.traces[i - 1].folder) != 0;
+    write_head(&sink, page, catalog);
+    if (catalog->count > 0) write_table_head(&sink);
+    for (size_t i = 0; i < catalog->count; i++) {
+        int first = i == 0 || strcmp(catalog->traces[i].folder, catalog->traces[i - 1].folder) != 0;
         if (first && i > 0) iket_sink_text(&sink, "</tbody>\n");
-        if (first) write_folder_head(&sink, folder, &catalog.traces[i]);
-        write_trace(&sink, site, folder, &catalog.traces[i]);
+        if (first) write_folder_head(&sink, page, &catalog->traces[i]);
+        write_trace(&sink, page, &catalog->traces[i]);
     }
-    if (catalog.count > 0) iket_sink_text(&sink, "</tbody>\n</table>\n");
+    if (catalog->count > 0) iket_sink_text(&sink, "</tbody>\n</table>\n");
     iket_sink_printf(&sink, "</main>\n<footer>iket-serve %s</footer>\n</body>\n</html>\n", IKET_VERSION);
-    iket_catalog_free(&catalog);
+    iket_listing_return(site->listing, catalog);
     return iket_sink_close(&sink, err);
 }
 
 enum MHD_Result iket_index_reply(const iket_site *site, const iket_request *request, const char *folder) {
     iket_memory document = {0};
     iket_error err;
-    if (write_page(&document, site, folder, &err) == 0) return iket_reply_document(request, MHD_HTTP_OK, "text/html; charset=utf-8", &document, IKET_POLICY_OWN_PAGE);
+    index_page page = {.site = site, .folder = folder};
+    iket_site_ui_url(site, request, page.ui_url);
+    if (write_page(&document, &page, &err) == 0) return iket_reply_document(request, MHD_HTTP_OK, "text/html; charset=utf-8", &document, IKET_POLICY_OWN_PAGE);
     free(document.data);
     return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL, "There is no such folder.");
 }

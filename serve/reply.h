@@ -11,12 +11,13 @@
 struct iket_server;
 
 // One request while it is answered.
-typedef struct iket_request {
+typedef struct iket_request iket_request;
+struct iket_request {
     struct iket_server *server;
     struct MHD_Connection *connection;
     const char *allowed_origin; // NULL, or the Origin of the request when it may read the answer
     int closing;                // the server is about to end: this connection's last answer
-} iket_request;
+};
 
 // The policies for content. A page that the server makes runs its own script alone; a file never runs any, unless it is
 // the viewer's page.

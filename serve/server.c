@@ -14,6 +14,7 @@
 #include "common/input.h"
 #include "serve/jobs.h"
 #include "serve/kept.h"
+#include "serve/listing.h"
 #include "serve/site.h"
 
 enum { MEMORY_PER_CONNECTION = 16 * 1024, THREADS_MAX = 16, SPARE_FILES = 64 };
@@ -179,6 +180,8 @@ static int open_all(iket_server *server, iket_error *err) {
     snprintf(site->access.cookie, sizeof site->access.cookie, "iket-%u", (unsigned)site->listener.port);
     compose_url(server);
     IKET_TRY(open_ui(server, err));
+    site->listing = iket_listing_open();
+    if (site->listing == NULL) return iket_fail(err, "out of memory");
     IKET_TRY(iket_jobs_open(&site->jobs, &site->root, err));
     return start(site, err);
 }
@@ -219,6 +222,7 @@ static void close_site(iket_site *site) {
     iket_clients_close(site->clients);
     iket_jobs_close(site->jobs);
     iket_kept_close(site->kept);
+    iket_listing_close(site->listing);
     if (site->listener.fd >= 0) close(site->listener.fd);
     iket_root_close(&site->root);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,6 +17,15 @@
 #include "serve/reply.h"
 #include "serve/urlpath.h"
 #include "serve/view.h"
+
+void iket_site_ui_url(const iket_site *site, const struct iket_request *request, char url[IKET_UI_URL]) {
+    char name[IKET_HOST_MAX];
+    const char *host = iket_request_field(request, "Host");
+    url[0] = 0;
+    if (site->server->ui.daemon == NULL || host == NULL || !iket_host_split(host, name)) return;
+    int six = strchr(name, ':') != NULL;
+    snprintf(url, IKET_UI_URL, "%s://%s%s%s:%u", site->server->certificate != NULL ? "https" : "http", six ? "[" : "", name, six ? "]" : "", (unsigned)site->server->ui.listener.port);
+}
 
 static enum MHD_Result not_found(const iket_request *request) {
     return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL,

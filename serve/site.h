@@ -21,10 +21,13 @@ typedef struct iket_site {
     iket_clients *clients;
     struct iket_jobs *jobs; // NULL for the UI
     struct iket_kept *kept;
+    struct iket_listing *listing;
     struct MHD_Daemon *daemon;
     int is_ui; // the copy of the Perfetto UI
     char log[256]; // the first that libmicrohttpd had to say
 } iket_site;
+
+struct iket_request;
 
 struct iket_server {
     const iket_serve_settings *settings;
@@ -36,6 +39,12 @@ struct iket_server {
     iket_token_state token_state;
     atomic_int stopping;
 };
+
+enum { IKET_UI_URL = IKET_HOST_MAX + 32 };
+
+// The copy of the Perfetto UI under the name by which this request came, since localhost may be that of the browser's
+// machine, with a forwarded port: "http://localhost:8081". "" when there is none.
+void iket_site_ui_url(const iket_site *site, const struct iket_request *request, char url[IKET_UI_URL]);
 
 // libmicrohttpd's callback for every request; context is an iket_site.
 enum MHD_Result iket_site_answer(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,

@@ -169,8 +169,10 @@ class Access(served.FolderTest):
         self.write("v1/engine.wasm", b"\0asm", ui)
         with served.Server(self.folder, "--ui-dir", ui) as server:
             answer = server.get("/runs/api/v1/server", host="box.localhost:77")
-            found = re.search(rb'"uiUrl":"http://box.localhost:(\d+)/"', answer.body)
+            found = re.search(rb'"uiUrl":"http://box.localhost:(\d+)"', answer.body)
             self.assertIsNotNone(found, answer.body)
+            index = server.get("/", host="[::1]:77").body
+            self.assertIn(b'href="./a.iket.html?perfetto=http%3A%2F%2F%5B%3A%3A1%5D%3A' + found[1] + b'"', index)
             traces, server.port = server.port, int(found[1])
             self.assertNotEqual(server.port, traces)
             for path, kind in {"/": "text/html; charset=utf-8", "/v1/app.js": "text/javascript; charset=utf-8", "/v1/engine.wasm": "application/wasm"}.items():

@@ -220,6 +220,13 @@ class View(served.FolderTest):
         self.assertIn("pop had no push", rows["broken_ranges/dump.bin.iket.html"])
         self.assertIn("ours/a.html", rows)
         self.assertIn("bad/dump.bin: byte 0x", rows["bad/dump.bin.iket.html"])
+        traces = {(t["folder"], t["base"]): t for t in json.loads(self.server.get("/api/v1/traces").body)["traces"]}
+        facts = traces["run", "nvidia"]["facts"]
+        self.assertEqual((facts["launches"], facts["markers"] + facts["ranges"]), (len(wanted["launches"]), events))
+        self.assertEqual(facts["kernels"][0]["launches"], sum(launch["kernelName"] == wanted["launches"][0]["kernelName"] for launch in wanted["launches"]))
+        self.assertEqual(traces["run", "nvidia"]["page"], "nvidia.iket.html")
+        self.assertEqual(traces["ours", "a"]["page"], "a.html")
+        self.assertIn("byte 0x", traces["bad", "dump.bin"]["error"])
 
 
 if __name__ == "__main__":
