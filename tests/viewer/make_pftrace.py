@@ -58,7 +58,7 @@ class Writer:
 
     def track(self, parent, name, rank, explicit=True):
         self.last_uuid += 1
-        body = number(1, self.last_uuid) + blob(2, name) + number(5, parent)
+        body = number(1, self.last_uuid) + blob(2, name) + (number(5, parent) if parent else b"")
         if explicit:
             body += number(11, 3)
         self.tracks.append(body + number(12, rank) + number(15, 2))
@@ -127,7 +127,7 @@ def encode(trace, out):
         launches += [(launch, key, n) for n, launch in enumerate(group)]
     launches.sort(key=lambda l: min(life["startTs"] for life in l[0]["warpLifetimes"]))
     writer.process(42, "IKET NVIDIA H200")
-    group = writer.track(1, "Kernels", 0)
+    group = writer.track(0, "Launches", 0)
     first = min(life["startTs"] for launch, _, _ in launches for life in launch["warpLifetimes"])
     counters = {k: v for k, v in trace.get("diagnostics", {}).items() if v}
     if counters:
@@ -222,7 +222,7 @@ def synthetic(ranges, out, sms=132):
     """A persistent pipeline on `sms` SMs, 8 warps each: a tile holds 8 steps of wait and work, and ends with a marker."""
     writer, warps = Writer(), []
     writer.process(42, "IKET synthetic")
-    group = writer.track(1, "Kernels", 0)
+    group = writer.track(0, "Launches", 0)
     row = writer.track(writer.track(group, "synthetic_gemm", 1), "launch 0", 0)
     for sm in range(sms):
         cta = writer.track(writer.track(row, "SM %d (GPC %d, TPC %d)" % (sm, sm % 8, sm // 16), sm), "CTA (%d, 0, 0)" % sm, sm)

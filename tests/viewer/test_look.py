@@ -66,7 +66,7 @@ UNNAMED = """() => [...document.querySelectorAll('button, input, select, canvas,
   !(e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length || e.getAttribute('aria-labelledby'))).map((e) => e.outerHTML.slice(0, 90))"""
 
 # Elements whose text is cut though nothing says so.
-CUT = """() => [...document.querySelectorAll('#bar button, #side h2, #side th, #side td.n, #tabs button, #status-hint')].filter((e) => {
+CUT = """() => [...document.querySelectorAll('#bar button, #side h2, #side th, #side td.n, #tabs button, #status-hint')].filter((e) => !e.closest('.longest')).filter((e) => {
   const box = e.getBoundingClientRect();
   return box.width > 0 && (box.right > innerWidth + 1 || box.bottom > innerHeight + 1 || e.scrollWidth > e.clientWidth + 2);
 }).map((e) => e.outerHTML.slice(0, 90))"""

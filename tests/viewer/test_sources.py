@@ -123,6 +123,18 @@ def large_json(folder):
         check(page.state == "error" and "200 MB" in text and "iket-decode" in text, text)
 
 
+def large_trace(folder):
+    """A trace that may be more than the browser holds: a warning with the way out first, then as the user wants."""
+    target = keep(folder, folder / "huge", ".pftrace")
+    with served(target, claims={"t.pftrace": 1 << 30}) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        text = page.locator("#start").inner_text()
+        check(page.state == "large" and "30 million events" in text and "--launch" in text and "trace_processor_shell" in text, text)
+        server.claims.clear()
+        page.locator("#load-anyway").click()
+        same((settle(page), page.evaluate("iket.counts.ranges")), ("shown", 41216), "loaded all the same")
+
+
 def nvidias_json(folder):
     """The collector's own trace.json, whose tables come last."""
     target = keep(folder, folder / "nvidia")
@@ -141,6 +153,7 @@ def test(folder):
     from_file(folder)
     bad(folder)
     large_json(folder)
+    large_trace(folder)
     nvidias_json(folder)
 
 

@@ -25,7 +25,7 @@ class LaunchesPanel {
     const head = element('tr', {}, ...[['launch', ''], ['kernel', ''], ['at', 'n'], ['span', 'n'], ['warps', 'n'], ['start skew', 'n'], ['end skew', 'n']]
       .map(([title, cls]) => element('th', { scope: 'col', class: cls }, title)));
     const rows = shown.map((l) => element('tr', { class: l === this.current ? 'on' : '', onclick: () => this.choose(l, true) },
-      element('td', {}, element('button', { class: 'plain' }, l.name.replace(/^launch /, '#'))),
+      element('td', { title: l.name }, element('button', { class: 'plain' }, l.name.replace(/^launch /, '#'))),
       element('td', { class: 'name', title: l.kernel }, element('span', {}, l.kernel)),
       element('td', { class: 'n', title: `${integer(l.start)} ns after the first event` }, `+${duration(l.start)}`),
       element('td', { class: 'n', title: `${integer(l.end - l.start)} ns` }, duration(l.end - l.start)),
@@ -50,9 +50,9 @@ class LaunchesPanel {
     const l = this.current;
     if (!l || l.sms.length < 2) return element('div', { class: 'late' });
     const firstStart = Math.min(...l.sms.map((s) => s.start)), lastEnd = Math.max(...l.sms.map((s) => s.end));
-    const starts = [...l.sms].sort((a, b) => b.start - a.start).slice(0, 5), ends = [...l.sms].sort((a, b) => b.end - a.end).slice(0, 5);
-    const early = [...l.sms].sort((a, b) => a.end - b.end).slice(0, 5);
-    const line = (title, sms, text, help) => element('p', { title: help }, element('b', {}, title), ...sms.map((s) =>
+    const starts = l.sms.filter((s) => s.start > firstStart).sort((a, b) => b.start - a.start).slice(0, 5), ends = [...l.sms].sort((a, b) => b.end - a.end).slice(0, 5);
+    const early = l.sms.filter((s) => s.end < lastEnd).sort((a, b) => a.end - b.end).slice(0, 5);
+    const line = (title, sms, text, help) => element('p', { title: help }, element('b', {}, title), sms.length > 0 ? null : 'all at once', ...sms.map((s) =>
       element('button', { class: 'chip', onclick: () => this.app.openSm(s.sm, s.start, l) }, `SM ${s.sm} `, element('span', {}, text(s)))));
     return element('div', { class: 'late' },
       line('Late to start', starts, (s) => `+${duration(s.start - firstStart)}`, 'After the first SM of the launch'),

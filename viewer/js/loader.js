@@ -50,7 +50,12 @@ class Loader {
     const order = [...all.filter((s) => known.includes(s)), ...all.filter((s) => !known.includes(s))];
     this.files = order.map((suffix) => ({ name: facts.base + suffix, size: facts.files.find((f) => f.suffix === suffix)?.size ?? 0, known: known.includes(suffix) }));
     this.say('Loading', facts.base);
-    this.worker.postMessage({ load: this.files.map(({ name }) => ({ name, url: new URL(encodeURIComponent(name), document.baseURI).href })) });
+    this.request({ load: this.files.map(({ name }) => ({ name, url: new URL(encodeURIComponent(name), document.baseURI).href })) });
+  }
+
+  request(what) {
+    this.asked = what;
+    this.worker.postMessage(what);
   }
 
   file(file) {
@@ -58,11 +63,12 @@ class Loader {
     byId('main').hidden = true;
     byId('start').hidden = false;
     this.say('Loading', file.name);
-    this.worker.postMessage({ file });
+    this.request({ file });
   }
 
   receive(data) {
     if (data.progress) this.progress(data.progress);
+    else if (data.tooLarge) this.warn(data.tooLarge);
     else if (data.trace) {
       this.say('Drawing', data.name);
       this.onTrace(data.trace, { name: data.name, size: data.size, dropped: this.dropped ?? null,
@@ -73,6 +79,20 @@ class Loader {
       this.answers.delete(answer.id);
       then?.(answer);
     }
+  }
+
+  // Before a trace that may be more than the browser can hold: what it would take, and the way out.
+  warn({ name, size, unpacked }) {
+    const events = Math.round(unpacked / 36e6);
+    this.explain('This trace is very large', `${name} has ${fileSize(size)}: about ${integer(events)} million events, for which this page needs some ${Math.ceil(unpacked / 36 * 150 / 1e9)} GB of memory. Rather export less:`);
+    byId('start-help').replaceChildren(element('pre', {}, 'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'),
+      element('p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open https://ui.perfetto.dev while it runs:'),
+      element('pre', {}, `trace_processor_shell server http ${name}`),
+      element('button', { id: 'load-anyway', onclick: () => {
+        this.say('Loading', name);
+        this.request({ ...this.asked, sure: true });
+      } }, 'Load it all the same'));
+    byId('start').dataset.state = 'large';
   }
 
   // Asks the worker; `then` gets the answer.

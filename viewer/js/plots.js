@@ -18,9 +18,9 @@ class Plots {
     return top ? top.cls : -1;
   }
 
-  canvas(body, title, note, draw) {
+  canvas(body, title, note, draw, below = null) {
     const canvas = element('canvas', { role: 'img', 'aria-label': `${title}. ${note}` });
-    body.replaceChildren(element('div', { class: 'plot-title' }, element('b', {}, title), element('span', {}, note)), element('div', { class: 'plot' }, canvas));
+    body.replaceChildren(element('div', { class: 'plot-title' }, element('b', {}, title), element('span', {}, note)), element('div', { class: 'plot' }, canvas), ...(below ? [below] : []));
     const box = canvas.parentElement.getBoundingClientRect();
     const c = fitCanvas(canvas, Math.max(120, box.width), Math.max(80, box.height)), { palette } = this.app;
     c.fillStyle = palette.ui.panel;
@@ -36,7 +36,40 @@ class Plots {
       return;
     }
     const note = `${integer(s.count)} · min ${duration(s.min)} · p50 ${duration(s.p50)} · p90 ${duration(s.p90)} · p99 ${duration(s.p99)} · max ${duration(s.max)}`;
-    this.canvas(body, app.trace.className(cls), note, (c, width, height, ui) => this.drawHistogram(c, width, height, ui, s, app.palette.fill[cls]));
+    this.canvas(body, app.trace.className(cls), note, (c, width, height, ui) => this.drawHistogram(c, width, height, ui, s, app.palette.fill[cls]), this.longest(cls));
+  }
+
+  // The longest events of a name, where they are, to go to.
+  longest(cls) {
+    const { app } = this, { trace } = app, key = `${cls} ${app.statsTurn}`;
+    if (this.longestOf !== key) {
+      this.longestOf = key;
+      this.top = this.findLongest(cls, 8);
+    }
+    const head = element('tr', {}, ...[['longest', ''], ['at', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n'], ['payload', 'n']].map(([t, c]) => element('th', { scope: 'col', class: c }, t)));
+    const rows = this.top.map((i) => {
+      const place = trace.place(trace.nodeOf(i)), cell = (text) => element('td', { class: 'n' }, text);
+      const go = () => {
+        app.select(i, true);
+        app.revealEvent(i);
+      };
+      return element('tr', { class: app.selected === i ? 'on' : '', onclick: go }, element('td', {}, element('button', { class: 'plain' }, `${integer(trace.events.end[i] - trace.events.start[i])} ns`)),
+        cell(`+${duration(trace.events.start[i])}`), cell(String(place.sm ?? '')), cell(place.cta?.join(', ') ?? ''), cell(String(place.warp ?? '')), cell(trace.payloadText(i) ?? ''));
+    });
+    return element('div', { class: 'scroll longest' }, element('table', { class: 'grid' }, element('thead', {}, head), element('tbody', {}, ...rows)));
+  }
+
+  findLongest(cls, limit) {
+    const { start, end } = this.app.trace.events, top = [];
+    this.app.eachInScope(cls, (i) => {
+      const length = end[i] - start[i];
+      if (top.length === limit && length <= end[top[limit - 1]] - start[top[limit - 1]]) return;
+      let at = top.length;
+      while (at > 0 && end[top[at - 1]] - start[top[at - 1]] < length) at--;
+      top.splice(at, 0, i);
+      if (top.length > limit) top.pop();
+    });
+    return top;
   }
 
   // Bars over quarter powers of two; the zero-length ones stand apart on the left.

@@ -108,6 +108,7 @@ class Timeline {
     const click = () => {
       app.cursorRow = hit.node;
       if (hit.event >= 0) app.select(hit.event);
+      else if (this.isAway(hit.node)) app.launches.choose(app.trace.launches.find((l) => l.node === hit.node), true);
       else if (app.trace.nodes.kind[hit.node] !== NODES.warp) app.toggle(hit.node);
       else app.select(-1);
     };
@@ -122,6 +123,14 @@ class Timeline {
       lastX = at.clientX;
       lastY = at.clientY;
     }, click);
+  }
+
+  // A launch that is out of view: a click on its row goes there.
+  isAway(node) {
+    const { trace, view } = this.app;
+    if (trace.nodes.kind[node] !== NODES.launch) return false;
+    const event = trace.lanes.first[trace.nodes.laneFirst[node]];
+    return trace.events.end[event] < view.from || trace.events.start[event] > view.to;
   }
 
   setHover(event) {
@@ -194,19 +203,31 @@ class Timeline {
   }
 
   drawRow(row) {
-    const { app } = this, { rows, trace, palette } = app, node = rows.nodes[row], kind = trace.nodes.kind[node], y = rows.tops[row] - this.top;
-    if (kind === NODES.launch) this.drawSlices(trace.nodes.laneFirst[node], y + 3, 18, true);
-    else if (kind === NODES.sm || kind === NODES.cta) {
-      const h = rows.heights[row] - 4;
-      if (!this.group.draw(this.context, node, app.view, y + 2, h)) {
-        this.context.fillStyle = palette.ui['row-alt'];
-      }
-    } else if (kind === NODES.warp) {
+    const { app } = this, { rows, trace } = app, node = rows.nodes[row], kind = trace.nodes.kind[node], y = rows.tops[row] - this.top;
+    if (kind === NODES.launch) {
+      this.drawSlices(trace.nodes.laneFirst[node], y + 3, 18, true);
+      this.drawLaunchHint(node, y + 12);
+    }
+    else if (kind === NODES.sm || kind === NODES.cta) this.group.draw(this.context, node, app.view, y + 2, rows.heights[row] - 4);
+    else if (kind === NODES.warp) {
       for (const lane of rows.warpLanes(node).lanes) {
         if (lane.type === 'marker') this.drawMarkers(lane.lane, y + lane.y, lane.height);
         else this.drawSlices(lane.lane, y + lane.y, lane.height, lane.type !== 'life' || lane.height > 10);
       }
     }
+  }
+
+  // Launches are often far apart: where one lies out of view, its row says in which direction and how far.
+  drawLaunchHint(node, y) {
+    const c = this.context, { trace, view, palette } = this.app, event = trace.lanes.first[trace.nodes.laneFirst[node]];
+    const { start, end } = trace.events, before = end[event] < view.from;
+    if (!this.isAway(node)) return;
+    c.font = this.app.font(11);
+    c.textBaseline = 'middle';
+    c.textAlign = before ? 'left' : 'right';
+    c.fillStyle = palette.ui['ink-faint'];
+    const away = duration(Math.round(before ? view.from - end[event] : start[event] - view.to)), span = duration(end[event] - start[event]);
+    c.fillText(before ? `◂ ${away} earlier, ${span} long` : `${away} later, ${span} long ▸`, before ? GUTTER + 6 : GUTTER + view.width - 6, y);
   }
 
   // Classes that the search or the chosen name leaves in colour.
@@ -304,9 +325,11 @@ class Timeline {
     const { trace } = this.app, name = trace.eventKind(i) === KINDS.launch ? this.launchText(i) : trace.eventName(i), payload = trace.payloadText(i);
     const tail = payload === null ? '' : ` ${payload}`, width = this.textWidth(c, name + tail);
     if (width <= room) return name + tail;
-    const letters = Math.floor(room / (width / (name.length + tail.length)) * 0.94);
-    if (tail.length > 0 && letters - tail.length >= 3) return elide(name, letters - tail.length) + tail;
-    return letters >= 3 ? elide(name, letters) : '';
+    for (let letters = Math.floor(room / (width / (name.length + tail.length))); letters >= 3; letters--) {
+      const text = tail.length > 0 && letters - tail.length >= 3 ? elide(name, letters - tail.length) + tail : elide(name, letters);
+      if (this.textWidth(c, text) <= room) return text;
+    }
+    return '';
   }
 
   launchText(i) {

@@ -324,9 +324,8 @@ class TraceJsonReader {
 
   replay() {
     const builder = this.builder;
-    this.nextUuid = 1;
-    builder.track(1, 0, 'IKET', 0);
-    const group = this.track(1, 'Kernels', 0);
+    this.nextUuid = 0;
+    const group = this.track(0, 'Launches', 0);
     if (this.diagnostics.length > 0) {
       const track = this.track(group.uuid, 'Diagnostics', 0);
       for (const { counter, count } of this.diagnostics) {

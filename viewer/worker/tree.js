@@ -10,20 +10,21 @@
 // so a row on the screen is a few lanes, and what is under the mouse or in a span is a binary search.
 'use strict';
 
-const NODE = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9, diagnostics: 10 };
+const NODE = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9, diagnostics: 10, overview: 11 };
 
 // What a track is, by its place in the tree: [kind, a, b, c].
-function classify(track, parentKind) {
+function classify(track, parentKind, hasChildren) {
   const numbers = (track.name.match(/-?\d+/g) ?? []).map(Number);
   switch (parentKind) {
-    case NODE.root: return track.name === 'Diagnostics' && track.rank === 0 ? [NODE.diagnostics] : [NODE.kernel];
+    case NODE.root: return track.name === 'Diagnostics' && track.rank === 0 ? [NODE.diagnostics] : hasChildren ? [NODE.kernel] : [NODE.overview];
+    case NODE.diagnostics: return [NODE.diagnostics];
     case NODE.kernel: return /^launches \d+-\d+$/.test(track.name) ? [NODE.bucket] : [NODE.launch];
     case NODE.bucket: return [NODE.launch];
     case NODE.launch: return [NODE.sm, numbers[0] ?? -1, numbers[1] ?? -1, numbers[2] ?? -1];
     case NODE.sm: return [NODE.cta, numbers[0] ?? 0, numbers[1] ?? 0, numbers[2] ?? 0];
     case NODE.cta: return [NODE.warp, numbers[0] ?? 0, -1, -1];
     default: {
-      const lane = /^lane (\d+) (.*)$/.exec(track.name);
+      const lane = /^(?:lane|stream) (\d+) (.*)$/.exec(track.name);
       const rest = lane ? lane[2] : track.name;
       const kind = rest === 'markers' ? NODE.markers : rest.startsWith('token ') ? NODE.token : NODE.ranges;
       return [kind, lane ? Number(lane[1]) : -1];
@@ -31,7 +32,8 @@ function classify(track, parentKind) {
   }
 }
 
-// The tracks under the group "Kernels", depth first, siblings by rank.
+// The tracks under the root "Launches", depth first, siblings by rank. The root's own slices and what does not fit its row
+// are an overview for Perfetto, which this page draws from the launches themselves.
 function orderTracks(builder) {
   const children = new Map();
   for (const track of builder.tracks) {
@@ -39,12 +41,13 @@ function orderTracks(builder) {
     children.get(track.parent).push(track);
   }
   for (const list of children.values()) list.sort((a, b) => a.rank - b.rank);
-  const process = builder.tracks.find((t) => t.pid !== undefined) ?? builder.tracks.find((t) => t.parent === 0);
-  const group = process && (children.get(process.uuid) ?? []).find((t) => t.name === 'Kernels');
-  if (!group) throw new FormatError('the file has no track "Kernels": it is not a trace that iket-decode wrote');
+  const process = builder.tracks.find((t) => t.pid !== undefined);
+  const group = builder.tracks.find((t) => t.parent === 0 && t.name === 'Launches');
+  if (!group) throw new FormatError('the file has no track "Launches": it is not a trace that iket-decode wrote');
   const nodes = [];
   const visit = (track, parent, parentKind) => {
-    const [kind, a = -1, b = -1, c = -1] = parent < 0 ? [NODE.root] : classify(track, parentKind);
+    const [kind, a = -1, b = -1, c = -1] = parent < 0 ? [NODE.root] : classify(track, parentKind, children.has(track.uuid));
+    if (kind === NODE.overview) return;
     const index = nodes.push({ track, parent, kind, a, b, c, last: 0 }) - 1;
     for (const child of children.get(track.uuid) ?? []) visit(child, index, kind);
     nodes[index].last = nodes.length;
@@ -95,6 +98,7 @@ function finishTrace(builder, t0) {
     table.b[i] = node.b;
     table.c[i] = node.c;
     table.laneFirst[i] = laneNode.length;
+    if (node.kind === NODE.root) return;
     node.track.lanes.forEach((lane, depth) => {
       newLane[lane] = laneNode.push(i) - 1;
       laneDepth.push(depth);
@@ -116,7 +120,7 @@ function finishTrace(builder, t0) {
   }
   const move = (column, width) => scatter(column, to, store.count, count, width);
   return {
-    t0, pid: process.pid ?? 0, device: process.name,
+    t0, device: process?.name ?? '',
     strings: builder.strings, classes: builder.classes, notes: notesOf(builder),
     nodes: table,
     lanes: { node: Int32Array.from(laneNode), depth: Uint16Array.from(laneDepth), first },

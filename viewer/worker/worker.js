@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker.js: finds and reads the trace, and answers questions about it, away from the page's thread.
 //
-//     page -> {load: [{url, kind, size}]} | {file} | {stats} | {activity}
-//     page <- {progress} | {trace} | {stats} | {activity} | {error}
+//     page -> {load: [{url, name}], sure} | {file, sure} | {stats} | {activity}
+//     page <- {progress} | {trace} | {stats} | {activity} | {tooLarge} | {error}
 'use strict';
 
 const JSON_LIMIT = 200 * 1024 * 1024;
+const PFTRACE_LIMIT = 700 * 1024 * 1024; // some 20 million events, 3 GB of memory: past it only when told so
+const GZIP_RATIO = 7;                    // about what a .pftrace shrinks to
 let trace = null, context = null;
 
 const megabytes = (n) => `${(n / 1048576).toFixed(n < 10485760 ? 1 : 0)} MB`;
@@ -88,7 +90,7 @@ async function readStream(stream, total) {
 }
 
 // Tries the candidates one after another. A missing file is no error while another may be there.
-async function loadFirst(candidates) {
+async function loadFirst(candidates, sure) {
   const missing = [];
   for (const { url, name } of candidates) {
     let response;
@@ -105,8 +107,13 @@ async function loadFirst(candidates) {
     const encoded = response.headers.get('Content-Encoding');
     const total = encoded ? 0 : Number(response.headers.get('Content-Length') ?? 0);
     if (total > JSON_LIMIT && /\.json$/.test(name)) {
-      await response.body.cancel();
+      response.body.cancel().catch(() => {}); // whether it ends well or not: nothing more is wanted of it
       throw new FormatError(`${name}: ${tooLargeJson(megabytes(total))}`);
+    }
+    const unpacked = total * (/\.gz$/.test(name) ? GZIP_RATIO : 1);
+    if (unpacked > PFTRACE_LIMIT && !sure) {
+      response.body.cancel().catch(() => {}); // whether it ends well or not: nothing more is wanted of it
+      return { tooLarge: { name, size: total, unpacked } };
     }
     try {
       return { name, size: total, trace: await readStream(response.body, total) };
@@ -148,13 +155,25 @@ function answerStats({ id, from, to, laneRanges }) {
   postMessage({ stats: { id, classes: classStats(trace, from, to, laneRanges) } });
 }
 
+function tooLargeFile({ name, size }) {
+  const unpacked = size * (/\.gz$/.test(name) ? GZIP_RATIO : 1);
+  return unpacked > PFTRACE_LIMIT && !/\.json$/.test(name) ? { tooLarge: { name, size, unpacked } } : null;
+}
+
+async function readFile(file, sure) {
+  return (!sure && tooLargeFile(file)) || { name: file.name, size: file.size, trace: await readStream(file.stream(), file.size) };
+}
+
 self.onmessage = async ({ data }) => {
   try {
     if (data.load || data.file) {
-      const { name, size, trace: read } = data.load ? await loadFirst(data.load)
-        : { name: data.file.name, size: data.file.size, trace: await readStream(data.file.stream(), data.file.size) };
-      trace = read;
-      publish(name, size);
+      const found = data.load ? await loadFirst(data.load, data.sure) : await readFile(data.file, data.sure);
+      if (found.tooLarge) {
+        postMessage({ tooLarge: found.tooLarge });
+        return;
+      }
+      trace = found.trace;
+      publish(found.name, found.size);
     } else if (data.activity) answerActivity(data.activity);
     else if (data.stats) answerStats(data.stats);
   } catch (error) {
