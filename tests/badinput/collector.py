@@ -3,7 +3,7 @@
 """collector.py: what NVIDIA's collector leaves, and what may be wrong with it (doc/FORMAT.md section 6)."""
 import sys
 
-from case import Case, case, main
+from case import Case, case, main, write  # noqa: F401 (write is for tests/perfetto)
 from collector_builder import FILE, buffer, context, declared, document, run
 from dump_builder import EXTENDED, I32, MARKER, NONE, PUSH, T, TOKEN, U32, U64, extended, native
 from facts import at, facts, launch, mark, span, warp

@@ -4,7 +4,7 @@
 import struct
 import sys
 
-from case import Case, case, main
+from case import Case, case, main, write  # noqa: F401 (write is for tests/perfetto)
 from dump_builder import (EVENTS, EXTENDED, F32, F64, I8, I16, I32, I64, MARKER, NONE, POINTER, PUSH, T, TOKEN, U8, U16, U32, U64, chunk, done, dump, event,
                           extended, header, info, kern, kernel, meta, meta_json, module, native, range_, warps)
 from facts import at, facts, launch as run_of, mark, span, warp

@@ -157,6 +157,15 @@ def streams_have_their_own_stacks():
 
 
 @case
+def many_launches():
+    "Six hundred launches of one kernel, twenty of another"
+    name = lambda i: "often" if i % 31 else "seldom"
+    data = (header() + meta(module([info()] + EVENTS)) + kern(kernel(0x10, "often"), kernel(0x20, "seldom"))
+            + warps(*[chunk(n(320 * i + 32, 5, i), grid=i, start=T + 320 * i, end=T + 320 * i + 64, kernel_id=0x10 if i % 31 else 0x20) for i in range(620)]) + done(620))
+    return Case(data, facts(*[run_of(warp(mark("v", 320 * i + 32, I32, i), start=320 * i, end=320 * i + 64), grid=i, kernel=name(i)) for i in range(620)]))
+
+
+@case
 def kernel_of_the_launch():
     "The kernel and the dimensions that LNCH gives win over the chunk's; a name that is not known is made of the id"
     data = (header() + meta(module([info()] + EVENTS)) + kern(kernel(0x10, "by_chunk"), kernel(0x20, "by_launch"))

