@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analyze/query.h"
+#include "analyze/timeline.h"
 #include "common/output.h"
 
 enum {
@@ -21,6 +22,14 @@ enum {
     OPT_OUTPUT,
     OPT_FORCE,
     OPT_MEMORY,
+    OPT_BY,
+    OPT_HIST,
+    OPT_ROLES,
+    OPT_WAIT,
+    OPT_PRODUCER,
+    OPT_CONSUMER,
+    OPT_FAIL_OVER,
+    OPT_EXPECT,
 };
 
 static const iket_option options[] = {
@@ -28,6 +37,14 @@ static const iket_option options[] = {
     {OPT_MEMORY, 0, "memory", NULL, "MIB", "what a piped trace.json may hold back in memory before it\nuses $TMPDIR (256)", NULL},
     IKET_SELECT_PLACE_OPTIONS,
     IKET_SELECT_NAME_OPTIONS,
+    {OPT_BY, 0, "by", NULL, "KEYS", "ranges, cadence: group by any of name, kernel, launch, sm,\ncta, warp, role, payload", "Analysis"},
+    {OPT_ROLES, 0, "roles", NULL, "LIST", "names of warps: 0-3=softmax,12=mma", NULL},
+    {OPT_WAIT, 0, "wait", NULL, "REGEX", "which ranges are waits (" IKET_WAIT_DEFAULT ")", NULL},
+    {OPT_HIST, 0, "hist", NULL, NULL, "ranges: draw the distributions", NULL},
+    {OPT_PRODUCER, 0, "producer", NULL, "NAME", "cadence: the range whose lead is asked for ...", NULL},
+    {OPT_CONSUMER, 0, "consumer", NULL, "NAME", "... and the range that follows it", NULL},
+    {OPT_FAIL_OVER, 0, "fail-over", NULL, "PERCENT", "diff: exit 1 when a name is surely slower by more than this", NULL},
+    {OPT_EXPECT, 0, "expect", NULL, "NAME=N", "check: each warp has N events of this name; N/cta, N/launch", NULL},
     {OPT_FORMAT, 'F', "format", NULL, "FORMAT", "table (default), csv, json, jsonl", "Output"},
     {OPT_CSV, 0, "csv", NULL, NULL, "the same as --format csv", NULL},
     {OPT_JSON, 0, "json", NULL, NULL, "the same as --format json", NULL},
@@ -64,6 +81,16 @@ static int take_number(const char *value, unsigned long long most, uint64_t *num
     return 0;
 }
 
+// 5, 5%, 0.25%: in thousandths of a percent.
+static int take_percent(const char *value, uint64_t *thousandths, iket_error *err) {
+    char *end;
+    double percent = strtod(value, &end);
+    if (*end == '%') end++;
+    if (end == value || *end != 0 || !(percent >= 0) || percent > 1e6) return iket_fail(err, "'%s' is no percentage", value);
+    *thousandths = (uint64_t)(percent * 1000 + 0.5);
+    return 0;
+}
+
 static int take(void *context, int id, const char *value, iket_error *err) {
     settings *s = context;
     iket_query_options *q = &s->query;
@@ -81,6 +108,14 @@ static int take(void *context, int id, const char *value, iket_error *err) {
     case OPT_VALUES: q->values = 1; return 0;
     case OPT_OUTPUT: q->output = value; return 0;
     case OPT_FORCE: q->force = 1; return 0;
+    case OPT_BY: q->by = value; return 0;
+    case OPT_ROLES: q->roles = value; return 0;
+    case OPT_WAIT: q->wait = value; return 0;
+    case OPT_HIST: q->hist = 1; return 0;
+    case OPT_PRODUCER: q->producer = value; return 0;
+    case OPT_CONSUMER: q->consumer = value; return 0;
+    case OPT_FAIL_OVER: q->has_fail_over = 1; return take_percent(value, &q->fail_over, err);
+    case OPT_EXPECT: q->expect[q->expect_count++] = value; return 0;
     case OPT_MEMORY:
         IKET_TRY(take_number(value, 1 << 20, &q->memory, err));
         q->memory <<= 20;
@@ -173,11 +208,11 @@ int main(int argc, char **argv) {
         .options = options,
         .option_count = sizeof options / sizeof options[0],
     };
-    settings s = {.query = {.memory = (uint64_t)256 << 20}, .words = calloc((size_t)argc, sizeof *s.words)};
+    settings s = {.query = {.memory = (uint64_t)256 << 20, .expect = calloc((size_t)argc, sizeof *s.query.expect)}, .words = calloc((size_t)argc, sizeof *s.words)};
     iket_error err;
     int status = 2;
     iket_output_guard_signals();
-    iket_options_result parsed = s.words == NULL ? IKET_OPTIONS_BAD : iket_options_parse(&command, argc, argv, take, &s);
+    iket_options_result parsed = s.words == NULL || s.query.expect == NULL ? IKET_OPTIONS_BAD : iket_options_parse(&command, argc, argv, take, &s);
     if (parsed == IKET_OPTIONS_DONE) status = 0;
     if (parsed == IKET_OPTIONS_OK) {
         int result = run(&s, &err);
@@ -189,6 +224,7 @@ int main(int argc, char **argv) {
         status = 2;
     }
     iket_selector_clear(&s.query.selector);
+    free(s.query.expect);
     free(s.words);
     free(verbs);
     return status;

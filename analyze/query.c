@@ -22,7 +22,7 @@ static int add(iket_query *q, char *path, iket_error *err) {
         free(path);
         return -1;
     }
-    q->inputs[q->input_count++] = (iket_query_input){.path = path};
+    q->inputs[q->input_count++] = (iket_query_input){.path = path, .operand = q->operand_count};
     return 0;
 }
 
@@ -87,12 +87,15 @@ static int add_folder(iket_query *q, const char *folder, int depth, iket_error *
 }
 
 int iket_query_add_input(iket_query *q, const char *path, iket_error *err) {
-    if (!is_folder(path)) {
-        char *copy = strdup(path);
-        return copy != NULL ? add(q, copy, err) : iket_fail(err, "out of memory");
-    }
     size_t before = q->input_count;
-    IKET_TRY(add_folder(q, path, 0, err));
+    if (is_folder(path)) {
+        IKET_TRY(add_folder(q, path, 0, err));
+    } else {
+        char *copy = strdup(path);
+        if (copy == NULL) return iket_fail(err, "out of memory");
+        IKET_TRY(add(q, copy, err));
+    }
+    q->operand_count++;
     if (q->input_count == before) return iket_fail(err, "%s: no trace in this folder (*.trace.json, *.trace.json.gz, dump.bin, iket.data.json)", path);
     return 0;
 }

@@ -20,20 +20,24 @@ typedef struct iket_query_options {
     const char *wait;      // --wait
     const char *producer, *consumer;
     const char *dag;       // --dag
-    const char *fail_over; // --fail-over
+    uint64_t fail_over;    // --fail-over, in thousandths of a percent
+    int has_fail_over;
+    const char **expect;   // --expect, each NAME=COUNT[/warp|/cta|/launch]
+    size_t expect_count;
     int hist;              // --hist
 } iket_query_options;
 
 // An input after folders were opened: the path, and the short name by which the answer calls it.
 typedef struct iket_query_input {
     char *path, *name; // owned
+    size_t operand;    // which word of the command line it came from
 } iket_query_input;
 
 typedef struct iket_query {
     const iket_query_options *options;
     const char *verb;
     iket_query_input *inputs;
-    size_t input_count, input_capacity;
+    size_t input_count, input_capacity, operand_count;
     char **words;            // operands that are no inputs (sql's statement), borrowed
     size_t word_count;
     iket_trace **traces;     // [input_count] by iket_query_open
@@ -69,5 +73,12 @@ void iket_query_free(iket_query *query);
 // The verbs.
 int iket_verb_events(iket_query *query, iket_error *err);
 int iket_verb_summary(iket_query *query, iket_error *err);
+int iket_verb_ranges(iket_query *query, iket_error *err);
+int iket_verb_warps(iket_query *query, iket_error *err);
+int iket_verb_gaps(iket_query *query, iket_error *err);
+int iket_verb_cadence(iket_query *query, iket_error *err);
+int iket_verb_payload(iket_query *query, iket_error *err);
+int iket_verb_diff(iket_query *query, iket_error *err);
+int iket_verb_check(iket_query *query, iket_error *err);
 
 #endif

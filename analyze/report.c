@@ -22,7 +22,7 @@ struct iket_report {
     iket_sink *sink;
     const char *verb;
     int sections, open, facts; // sections begun; one is open; facts written
-    const iket_column *columns;
+    iket_column columns[COLUMNS_MAX];
     size_t column_count;
     size_t shown[COLUMNS_MAX];
     size_t shown_count;
@@ -213,9 +213,15 @@ static const char *table_text(const iket_column *column, const iket_cell *cell, 
         iket_human_ns(ns, cell->negative, scratch);
         return scratch;
     }
-    iket_cell shown = *cell;
-    if (shown.kind == IKET_CELL_FIXED) shown.number = (shown.number + 5) / 10 * 10; // two decimals are enough to look at
-    cell_text(&shown, scratch);
+    if (cell->kind == IKET_CELL_FIXED) { // two decimals are enough to look at
+        iket_wide hundredths = (cell->number + 5) / 10;
+        char *at = scratch;
+        if (cell->negative && hundredths != 0) *at++ = '-';
+        at = put_wide(at, hundredths / 100);
+        snprintf(at, 4, ".%02u", (unsigned)(hundredths % 100));
+        return scratch;
+    }
+    cell_text(cell, scratch);
     return unquoted(scratch);
 }
 
@@ -256,7 +262,10 @@ static iket_cell held_cell_at(const iket_report *r, size_t row, size_t column) {
 // Texts give way until the line fits.
 static void fit_line(iket_report *r, const uint8_t *is_text) {
     size_t total = 2 * (r->shown_count > 0 ? r->shown_count - 1 : 0);
-    for (size_t i = 0; i < r->shown_count; i++) total += r->widths[i];
+    // What is never clipped at the line's end may stand out.
+    size_t count = r->shown_count;
+    if (count > 0 && (r->columns[r->shown[count - 1]].flags & IKET_COLUMN_LEFT)) count--;
+    for (size_t i = 0; i < count; i++) total += r->widths[i];
     while (total > LINE_WIDTH) {
         size_t widest = r->shown_count;
         for (size_t i = 0; i < r->shown_count; i++) {
@@ -544,7 +553,8 @@ static int end_section(iket_report *r, iket_error *err) {
 int iket_report_section(iket_report *r, const char *name, const iket_column *columns, size_t count, uint64_t few, iket_error *err) {
     IKET_TRY(end_section(r, err));
     int is_main = r->sections == 0;
-    r->columns = columns;
+    if (count > COLUMNS_MAX) return iket_fail(err, "a table of %zu columns", count);
+    memcpy(r->columns, columns, count * sizeof *columns);
     r->column_count = count;
     r->rows = r->beyond = 0;
     r->widths_known = r->head_written = 0;

@@ -89,7 +89,7 @@ IKET_MUST_CHECK int iket_report_open(iket_report **report, const iket_report_opt
 // A fact about the whole answer, before the first section: a key in JSON, a line in a table.
 void iket_report_fact(iket_report *report, const char *name, iket_cell value);
 
-// Starts a section; the columns are borrowed until it ends. `few` is the number of rows in a table without --limit (0: all).
+// Starts a section; the columns' names live until the report is closed. `few` is the number of rows in a table without --limit (0: all).
 // Fails for a column that --columns or --sort names and that is not there.
 IKET_MUST_CHECK int iket_report_section(iket_report *report, const char *name, const iket_column *columns, size_t count, uint64_t few, iket_error *err);
 
