@@ -134,11 +134,11 @@ static int run(const decode_options *o) {
     decode_jobs jobs = {.count = 0};
     int status = 0;
     if (decode_jobs_find(&jobs, o, &err) != 0) {
-        status = fail(&err, 2);
-    } else if (jobs.count == 0) {
-        status = 2; // the lines about folders without data are printed
+        decode_jobs_free(&jobs);
+        return fail(&err, 2);
     }
-    for (size_t i = 0; i < jobs.count && status != -1; i++) {
+    if (jobs.count == 0) status = 2; // the lines about folders without data are printed
+    for (size_t i = 0; i < jobs.count; i++) {
         int one = run_job(&jobs.jobs[i], o);
         if (one > status) status = one;
     }
