@@ -13,12 +13,14 @@ typedef struct iket_edge {
     uint8_t is_end;
 } iket_edge;
 
-// At one time ends come first: what begins there is innermost. Of begins the earlier record is the outer one.
+// At one time ends come first: what begins there is innermost. The earlier record is the outer one: it begins first and
+// ends last.
 static int by_time(const void *a, const void *b) {
     const iket_edge *x = a, *y = b;
     if (x->time != y->time) return x->time < y->time ? -1 : 1;
     if (x->is_end != y->is_end) return x->is_end ? -1 : 1;
-    return x->range < y->range ? -1 : x->range > y->range;
+    int order = x->range < y->range ? -1 : x->range > y->range;
+    return x->is_end ? -order : order;
 }
 
 static int add_edges(iket_timeline *t, const iket_columns *c, size_t location, size_t *count, iket_error *err) {

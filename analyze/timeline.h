@@ -6,7 +6,8 @@
 //                       |-mma-|
 //     segments   idle tile  mma   tile     idle  wait   idle
 //
-// The innermost range is the one that began last of those that are open, stack and token ranges of all lanes together.
+// The innermost range is the one that began last of those that are open, stack and token ranges of all lanes together. A
+// range without length (shorter than the timer's step) takes no part.
 #ifndef IKET_ANALYZE_TIMELINE_H
 #define IKET_ANALYZE_TIMELINE_H
 

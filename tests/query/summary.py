@@ -4,13 +4,8 @@
 import json
 import sys
 
+from summary_figures import percentile
 from traces import collector_traces, events, launches, load, query, rows
-
-
-def percentile(values, percent):
-    """Nearest rank: the least value that at least `percent` of all do not exceed."""
-    values = sorted(values)
-    return next(v for i, v in enumerate(values, 1) if 100 * i >= percent * len(values))
 
 
 def figures(trace):
