@@ -41,6 +41,12 @@ uint8_t *iket_sink_make_room(iket_sink *sink, size_t size) {
 
 void iket_sink_write(iket_sink *sink, const void *data, size_t size) {
     const uint8_t *from = data;
+    if (size >= sink->capacity) { // as it is, behind what is buffered
+        (void)iket_sink_flush(sink, NULL);
+        if (!sink->failed && sink->flush(sink->context, data, size, &sink->error) != 0) sink->failed = 1;
+        if (!sink->failed) sink->total += size;
+        return;
+    }
     while (size > 0) {
         if (sink->used == sink->capacity) (void)iket_sink_flush(sink, NULL);
         size_t part = sink->capacity - sink->used;

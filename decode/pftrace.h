@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // pftrace.h: the parts of the Perfetto encoder; private to encode_pftrace.c and its neighbours. Layout: doc/pftrace.md.
 //
-//     encode_pftrace.c   merges launches, lifetimes and streams by time
+//     encode_pftrace.c   the whole: batch after batch of time
+//     pftrace_source.c   launches, warps and streams, decoded into the bins of a batch
+//     pftrace_bin.c      a bin: sorted by time, encoded
+//     pftrace_launch.c   packets of launches and diagnostics
 //     pftrace_tracks.c   the tree of tracks, described when first used
-//     pftrace_packet.c   packets: those per event by hand, the others through protobuf-c
+//     pftrace_event.h    packets of events, by hand
+//     pftrace_packet.c   the other packets, through protobuf-c
 #ifndef IKET_DECODE_PFTRACE_H
 #define IKET_DECODE_PFTRACE_H
 
@@ -50,11 +54,14 @@ enum {
     IKET_PF_NAME_END,
 };
 
-// What goes with one event. Zero-initialise.
+// What a payload is packed as.
+enum { IKET_PF_PAYLOAD_NONE, IKET_PF_PAYLOAD_UINT, IKET_PF_PAYLOAD_INT, IKET_PF_PAYLOAD_DOUBLE, IKET_PF_PAYLOAD_POINTER };
+
+// What goes with one event beside its name. Zero-initialise.
 typedef struct iket_pf_extra {
-    iket_payload payload, end_payload;
-    uint8_t unclosed, has_recorded;
+    uint64_t payload_bits; // of an int: sign-extended, of a double: its bits
     uint64_t recorded_at;
+    uint8_t payload_class, unclosed, has_recorded;
 } iket_pf_extra;
 
 typedef struct iket_pf {
@@ -77,7 +84,7 @@ IKET_MUST_CHECK int iket_pf_packet(iket_pf *pf, Iket__Perfetto__TracePacket *pac
 // The first packet: clock, defaults, interned names; `queues` GPU queues are named.
 IKET_MUST_CHECK int iket_pf_preamble(iket_pf *pf, uint64_t start, uint32_t queues, iket_error *err);
 
-// One event of a slice track, packed by hand (a unit test compares the bytes with protobuf-c's). Times never go back.
+// One event of a slice track (pftrace_event.h). Times never go back.
 void iket_pf_event(iket_pf *pf, uint64_t time, int type, uint64_t track, uint64_t name_iid, int category, const iket_pf_extra *extra);
 
 // The tree of tracks. A uuid of 0: not described yet.

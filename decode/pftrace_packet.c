@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// pftrace_packet.c: the bytes of packets.
+// pftrace_packet.c: the packets that are not written per event, through protobuf-c.
 #include <stdlib.h>
 
-#include "decode/pftrace.h"
+#include "decode/pftrace_event.h"
 
-enum {
-    SEQUENCE = 1, CLOCK_BOOTTIME = 6, CLOCK_OURS = 64, CLEARED_AND_NEEDS_STATE = 3, CATEGORY_COMPUTE = 2,
-    EVENT_BYTES = 128, // more than an event packet takes: below that, every length fits one byte
-};
-
-// ---- through protobuf-c ---------------------------------------------------------------------------------------------
+enum { CLOCK_BOOTTIME = 6, CLOCK_OURS = 64, CLEARED_AND_NEEDS_STATE = 3, CATEGORY_COMPUTE = 2 };
 
 typedef struct sink_buffer {
     ProtobufCBuffer base;
@@ -18,15 +13,9 @@ typedef struct sink_buffer {
 
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data) { iket_sink_write(((sink_buffer *)buffer)->sink, data, size); }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
 int iket_pf_packet(iket_pf *pf, Iket__Perfetto__TracePacket *packet, int has_time, uint64_t time, iket_error *err) {
     packet->has_trusted_packet_sequence_id = 1;
-    packet->trusted_packet_sequence_id = SEQUENCE;
+    packet->trusted_packet_sequence_id = IKET_PF_SEQUENCE;
     if (has_time) {
         packet->has_timestamp = 1;
         packet->timestamp = time - pf->now;
@@ -35,7 +24,7 @@ int iket_pf_packet(iket_pf *pf, Iket__Perfetto__TracePacket *packet, int has_tim
     size_t size = iket__perfetto__trace_packet__get_packed_size(packet);
     uint8_t *at = iket_sink_reserve(pf->sink, 16);
     *at++ = 0x0A;
-    iket_sink_commit(pf->sink, put_varint(at, size));
+    iket_sink_commit(pf->sink, iket_pf_put_varint(at, size));
     sink_buffer buffer = {.base = {.append = append}, .sink = pf->sink};
     iket__perfetto__trace_packet__pack_to_buffer(packet, &buffer.base);
     return pf->sink->failed ? iket_fail(err, "%s", pf->sink->error.message) : 0;
@@ -182,69 +171,10 @@ int iket_pf_preamble(iket_pf *pf, uint64_t start, uint32_t queues, iket_error *e
     return result;
 }
 
-// ---- by hand --------------------------------------------------------------------------------------------------------
-// Keys are (field number << 3 | wire type); field numbers stand in proto/iket_perfetto.proto.
-
-enum {
-    PACKET_TIMESTAMP = 8 << 3, PACKET_SEQUENCE = 10 << 3, PACKET_TRACK_EVENT = 11 << 3 | 2,
-    EVENT_CATEGORY = 3 << 3, EVENT_ANNOTATION = 4 << 3 | 2, EVENT_TYPE = 9 << 3, EVENT_NAME = 10 << 3, EVENT_TRACK = 11 << 3,
-    ANNOTATION_NAME = 1 << 3, ANNOTATION_BOOL = 2 << 3, ANNOTATION_UINT = 3 << 3, ANNOTATION_INT = 4 << 3, ANNOTATION_DOUBLE = 5 << 3 | 1, ANNOTATION_POINTER = 7 << 3,
-};
-
-static uint8_t *put_field(uint8_t *at, int key, uint64_t value) {
-    *at++ = (uint8_t)key;
-    return put_varint(at, value);
-}
-
-static uint8_t *put_annotation(uint8_t *at, int name, int key, uint64_t value) {
-    *at++ = EVENT_ANNOTATION;
-    uint8_t *length = at++;
-    at = put_field(at, ANNOTATION_NAME, (uint64_t)name);
-    at = put_field(at, key, value);
-    *length = (uint8_t)(at - length - 1);
-    return at;
-}
-
-static uint8_t *put_payload(uint8_t *at, int name, iket_payload payload) {
-    switch (payload.type) {
-    case IKET_PAYLOAD_NONE: return at;
-    case IKET_PAYLOAD_I8:
-    case IKET_PAYLOAD_I16:
-    case IKET_PAYLOAD_I32:
-    case IKET_PAYLOAD_I64: return put_annotation(at, name, ANNOTATION_INT, (uint64_t)iket_payload_signed(payload));
-    case IKET_PAYLOAD_POINTER: return put_annotation(at, name, ANNOTATION_POINTER, payload.bits);
-    case IKET_PAYLOAD_F32:
-    case IKET_PAYLOAD_F64: break;
-    default: return put_annotation(at, name, ANNOTATION_UINT, payload.bits);
-    }
-    double value = iket_payload_double(payload);
-    *at++ = EVENT_ANNOTATION;
-    *at++ = 2 + 1 + sizeof value;
-    at = put_field(at, ANNOTATION_NAME, (uint64_t)name);
-    *at++ = ANNOTATION_DOUBLE;
-    memcpy(at, &value, sizeof value);
-    return at + sizeof value;
-}
-
 void iket_pf_event(iket_pf *pf, uint64_t time, int type, uint64_t track, uint64_t name_iid, int category, const iket_pf_extra *extra) {
-    uint8_t *packet = iket_sink_reserve(pf->sink, EVENT_BYTES), *at = packet + 2;
-    at = put_field(at, PACKET_TIMESTAMP, time - pf->now);
-    at = put_field(at, PACKET_SEQUENCE, SEQUENCE);
-    *at++ = PACKET_TRACK_EVENT;
-    uint8_t *event_length = at++;
-    if (type != IKET_PF_END) at = put_field(at, EVENT_CATEGORY, (uint64_t)category);
-    if (extra != NULL) {
-        at = put_payload(at, IKET_PF_NAME_PAYLOAD, extra->payload);
-        at = put_payload(at, IKET_PF_NAME_END_PAYLOAD, extra->end_payload);
-        if (extra->unclosed) at = put_annotation(at, IKET_PF_NAME_UNCLOSED, ANNOTATION_BOOL, 1);
-        if (extra->has_recorded) at = put_annotation(at, IKET_PF_NAME_RECORDED_AT, ANNOTATION_UINT, extra->recorded_at);
-    }
-    at = put_field(at, EVENT_TYPE, (uint64_t)type);
-    if (type != IKET_PF_END) at = put_field(at, EVENT_NAME, name_iid);
-    at = put_field(at, EVENT_TRACK, track);
-    *event_length = (uint8_t)(at - event_length - 1);
-    packet[0] = 0x0A;
-    packet[1] = (uint8_t)(at - packet - 2);
-    iket_sink_commit(pf->sink, at);
+    static const iket_pf_extra nothing = {0};
+    uint8_t *at = iket_sink_reserve(pf->sink, IKET_PF_EVENT_BYTES);
+    if (extra == NULL) extra = &nothing;
+    iket_sink_commit(pf->sink, iket_pf_put_event(at, time - pf->now, (unsigned)type, track, name_iid, (unsigned)category, extra->payload_class, extra->payload_bits, extra));
     pf->now = time;
 }

@@ -8,15 +8,23 @@
 
 enum { STAGE_BEFORE, STAGE_OPENING, STAGE_INSIDE };
 
-int iket_window_open(iket_window *window, const iket_trace *trace, size_t stream, uint64_t from, uint64_t to, iket_error *err) {
-    *window = (iket_window){.from = from, .to = to, .stage = from == 0 ? STAGE_INSIDE : STAGE_BEFORE};
-    return iket_cursor_open(&window->cursor, trace, stream, err);
+void iket_window_start(iket_window *w, const iket_trace *trace, size_t stream, uint64_t from, uint64_t to) {
+    w->from = from;
+    w->to = to;
+    w->open_count = w->open_given = 0;
+    w->stage = w->from == 0 ? STAGE_INSIDE : STAGE_BEFORE;
+    iket_replay_start(&w->replay, trace, stream);
 }
 
-void iket_window_close(iket_window *window) {
-    iket_cursor_close(&window->cursor);
+void iket_window_free(iket_window *window) {
+    iket_replay_free(&window->replay);
     free(window->open);
     window->open = NULL;
+}
+
+static int next_of_all(iket_window *w, iket_event *event, iket_error *err) {
+    uint32_t index;
+    return iket_replay_next(&w->replay, event, &index, err);
 }
 
 // Forgets the begin of a range that ended before the window.
@@ -32,7 +40,7 @@ static void drop_open(iket_window *w, const iket_event *end) {
 // Reads up to the first event in the window. 0: there is none, and nothing is open.
 static int reach(iket_window *w, iket_error *err) {
     int got;
-    while ((got = iket_cursor_next(&w->cursor, &w->ahead, err)) > 0 && w->ahead.time < w->from) {
+    while ((got = next_of_all(w, &w->ahead, err)) > 0 && w->ahead.time < w->from) {
         if (w->ahead.kind == IKET_EVENT_BEGIN) {
             if (IKET_RESERVE(w->open, w->open_count, w->open_capacity, 1, err) != 0) return -1;
             w->open[w->open_count++] = w->ahead;
@@ -48,7 +56,7 @@ static int outside(const iket_window *w, const iket_event *event) {
     return (event->kind == IKET_EVENT_END ? event->begin.time : event->time) > w->to;
 }
 
-int iket_window_next(iket_window *w, iket_event *event, iket_error *err) {
+int iket_window_next_selected(iket_window *w, iket_event *event, iket_error *err) {
     if (w->stage == STAGE_BEFORE) {
         int got = reach(w, err);
         if (got <= 0) return got;
@@ -65,6 +73,6 @@ int iket_window_next(iket_window *w, iket_event *event, iket_error *err) {
         }
     }
     int got;
-    while ((got = iket_cursor_next(&w->cursor, event, err)) > 0 && outside(w, event)) continue;
+    while ((got = next_of_all(w, event, err)) > 0 && outside(w, event)) continue;
     return got;
 }

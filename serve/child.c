@@ -36,7 +36,7 @@ static int write_pftrace(const iket_trace *trace, const char *path, iket_error *
     IKET_TRY(iket_output_open(&output, path, IKET_OUTPUT_FORCE, err));
     int result = iket_sink_open(&sink, 0, iket_output_flush, output, err);
     if (result == 0) {
-        result = iket_write_pftrace(trace, NULL, &sink, NULL, err);
+        result = iket_write_pftrace(trace, NULL, NULL, &sink, NULL, err);
         if (result == 0) {
             result = iket_sink_close(&sink, err);
         } else {

@@ -8,7 +8,7 @@
 #include "common/output.h"
 #include "decode/tool/tool.h"
 
-enum { OPT_META = 1, OPT_OUTPUT, OPT_EMIT, OPT_NAME, OPT_FORCE, OPT_INFO, OPT_STRICT, OPT_LEVEL, OPT_QUIET, OPT_VERBOSE, OPT_NO_PROGRESS };
+enum { OPT_META = 1, OPT_OUTPUT, OPT_EMIT, OPT_NAME, OPT_FORCE, OPT_INFO, OPT_STRICT, OPT_LEVEL, OPT_QUIET, OPT_VERBOSE, OPT_NO_PROGRESS, OPT_JOBS };
 
 static const iket_option option_table[] = {
     {OPT_META, 0, "meta", NULL, "FILE", "the schema: meta.json of a dump (not needed where the dump has\nit), iket.data.json of the collector's buffers", "Input"},
@@ -20,6 +20,7 @@ static const iket_option option_table[] = {
     {OPT_FORCE, 'f', "force", "clobber", NULL, "replace files that exist", NULL},
     {OPT_LEVEL, 0, "gzip-level", NULL, "N", "1 (fast) to 9 (small), default 6", NULL},
     IKET_SELECT_PLACE_OPTIONS,
+    {OPT_JOBS, 'j', "jobs", NULL, "N", "threads (default: as many as processors); the files are the same\nfor any number", "Work"},
     {OPT_QUIET, 'q', "quiet", NULL, NULL, "no summary; errors and warnings only", "Messages"},
     {OPT_VERBOSE, 'v', "verbose", NULL, NULL, "with --info: every launch", NULL},
     {OPT_NO_PROGRESS, 0, "no-progress", NULL, NULL, "no progress on a terminal", NULL},
@@ -83,6 +84,11 @@ static int take_option(void *context, int id, const char *value, iket_error *err
         if (number == 0) return iket_fail(err, "is 1 to 9");
         o->gzip_level = (int)number;
         break;
+    case OPT_JOBS:
+        IKET_TRY(iket_parse_u64(value, IKET_POOL_THREADS_MAX, &number, err));
+        if (number == 0) return iket_fail(err, "is 1 to %d", IKET_POOL_THREADS_MAX);
+        o->jobs = (unsigned)number;
+        break;
     case OPT_QUIET: o->quiet = 1; break;
     case OPT_VERBOSE: o->verbose = 1; break;
     default: o->progress = 0; break;
@@ -115,7 +121,7 @@ static int write_files(const decode_job *job, const decode_options *o, const ike
 static int run_job(const decode_job *job, const decode_options *o) {
     iket_error err;
     iket_trace *trace;
-    iket_open_options open_options = {.meta = job->meta, .pid = job->pid};
+    iket_open_options open_options = {.meta = job->meta, .pid = job->pid, .pool = o->pool};
     if (!o->info && decode_outputs_check(job, o, &err) != 0) return fail(&err, 2);
     if (iket_trace_open(&trace, job->path, &open_options, &err) != 0) return fail(&err, 2);
     int status = 0;
@@ -156,8 +162,9 @@ int main(int argc, char **argv) {
         fputs("iket-decode: no input (give a dump.bin, a collector's run directory or a trace.json)\niket-decode: --help lists the options\n", stderr);
         status = 2;
     } else if (parsed == IKET_OPTIONS_OK) {
-        status = run(&o);
+        status = iket_pool_open(&o.pool, o.jobs, &err) == 0 ? run(&o) : fail(&err, 2);
     }
+    iket_pool_close(&o.pool);
     iket_selector_clear(&o.selector);
     free(o.operands);
     free(o.metas);

@@ -166,7 +166,7 @@ static int write_traces(writer *w, const decode_options *o, const iket_trace *tr
     if (w->targets[FILE_GZ].output != NULL) IKET_TRY(iket_gzip_open(&w->gzip, o->gzip_level, to_file, &w->targets[FILE_GZ], err));
     int result = iket_sink_open(&sink, 0, to_traces, w, err);
     if (result == 0) {
-        result = iket_write_pftrace(trace, selection, &sink, facts, err);
+        result = iket_write_pftrace(trace, selection, o->pool, &sink, facts, err);
         if (result == 0) result = iket_sink_close(&sink, err);
         if (result != 0) iket_sink_drop(&sink);
     }

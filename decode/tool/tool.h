@@ -20,6 +20,8 @@ typedef struct decode_options {
     unsigned emit;          // EMIT_*
     int emit_given, gzip_level;
     int force, info, strict, quiet, verbose, progress;
+    unsigned jobs;          // threads, 0: as many as processors
+    iket_pool *pool;        // owned by main
     iket_selector selector;
 } decode_options;
 

@@ -75,17 +75,17 @@ static void one_chunk(bench *b, uint32_t flags, uint64_t begin, uint64_t end) {
 static const char *events_of(const bench *b, uint64_t from, uint64_t to) {
     static char text[4096];
     size_t used = 0;
-    iket_window window;
+    iket_window window = {.from = 0};
     iket_event e;
     text[0] = 0;
-    CHECK(iket_window_open(&window, b->trace, 0, from, to, NULL) == 0, "open");
+    iket_window_start(&window, b->trace, 0, from, to);
     while (iket_window_next(&window, &e, NULL) > 0) {
         static const char kinds[] = "MBE";
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%c%u@%" PRId64, used > 0 ? " " : "", kinds[e.kind], e.decl->event_id, (int64_t)(e.time - base));
         if (e.kind == IKET_EVENT_END) used += (size_t)snprintf(text + used, sizeof text - used, "<%" PRId64 "%s", (int64_t)(e.begin.time - base), e.unclosed ? "!" : "");
         if (e.payload.type != IKET_PAYLOAD_NONE) used += (size_t)snprintf(text + used, sizeof text - used, "=%" PRIu64, e.payload.bits);
     }
-    iket_window_close(&window);
+    iket_window_free(&window);
     return text;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // encode.h: a trace, or a selection of it, as a file. Encoders replay the model and write front to back into a sink; their
-// memory is bound by warps, not by events. They do not close the sink.
+// memory is bound by warps, not by events. They do not close the sink. A pool's threads share the work, the bytes are the
+// same for any number of them; NULL: one thread. With a pool the sink's consumer may be called from any of its threads,
+// by one at a time.
 #ifndef IKET_ENCODE_H
 #define IKET_ENCODE_H
 
@@ -17,7 +19,7 @@ typedef struct iket_pftrace_facts { // what was written
 } iket_pftrace_facts;
 
 // Perfetto's protobuf trace (doc/pftrace.md). facts may be NULL.
-IKET_MUST_CHECK int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err);
+IKET_MUST_CHECK int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, iket_pool *pool, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err);
 
 // A diagnostics counter in plain words with what to do about it: "3 ranges were still open …". Returns the length as
 // snprintf does. Only for a count above 0.
