@@ -30,6 +30,7 @@ enum {
     OPT_CONSUMER,
     OPT_FAIL_OVER,
     OPT_EXPECT,
+    OPT_TABLE,
 };
 
 static const iket_option options[] = {
@@ -45,6 +46,7 @@ static const iket_option options[] = {
     {OPT_CONSUMER, 0, "consumer", NULL, "NAME", "... and the range that follows it", NULL},
     {OPT_FAIL_OVER, 0, "fail-over", NULL, "PERCENT", "diff: exit 1 when a name is surely slower by more than this", NULL},
     {OPT_EXPECT, 0, "expect", NULL, "NAME=N", "check: each warp has N events of this name; N/cta, N/launch", NULL},
+    {OPT_TABLE, 0, "table", NULL, "NAME", "export: launches, locations, lifetimes, ranges or markers", NULL},
     {OPT_FORMAT, 'F', "format", NULL, "FORMAT", "table (default), csv, json, jsonl", "Output"},
     {OPT_CSV, 0, "csv", NULL, NULL, "the same as --format csv", NULL},
     {OPT_JSON, 0, "json", NULL, NULL, "the same as --format json", NULL},
@@ -116,6 +118,7 @@ static int take(void *context, int id, const char *value, iket_error *err) {
     case OPT_CONSUMER: q->consumer = value; return 0;
     case OPT_FAIL_OVER: q->has_fail_over = 1; return take_percent(value, &q->fail_over, err);
     case OPT_EXPECT: q->expect[q->expect_count++] = value; return 0;
+    case OPT_TABLE: q->table = value; return 0;
     case OPT_MEMORY:
         IKET_TRY(take_number(value, 1 << 20, &q->memory, err));
         q->memory <<= 20;
@@ -144,6 +147,7 @@ static int take_words(settings *s, iket_query *query, const iket_verb **verb, ik
     *verb = s->word_count > 0 ? iket_verb_find(s->words[0]) : NULL;
     if (*verb != NULL) {
         at = 1;
+        if (strcmp((*verb)->name, "sql") == 0 && s->word_count > 1) query->statement = s->words[at++];
     } else if (s->word_count > 1 && access(s->words[0], F_OK) != 0 && strpbrk(s->words[0], "./-") == NULL) {
         const char *names[64];
         size_t count = 0;
@@ -187,7 +191,7 @@ static int run(settings *s, iket_error *err) {
     iket_output *out = NULL;
     err->message[0] = 0;
     int result = take_words(s, &query, &verb, err);
-    if (result == 0) result = iket_output_open(&out, s->query.output != NULL ? s->query.output : "-", s->query.force ? IKET_OUTPUT_FORCE : 0, err);
+    if (result == 0) result = iket_output_open(&out, s->query.output != NULL ? s->query.output : "-", (s->query.force ? IKET_OUTPUT_FORCE : 0) | (strcmp(verb->name, "export") == 0 && s->query.table == NULL ? IKET_OUTPUT_BINARY : 0), err);
     if (result == 0) result = answer(&query, verb, out, err);
     iket_error late;
     if (result >= 0 && out != NULL && iket_output_commit(&out, &late) != 0) result = iket_fail(err, "%s", late.message);

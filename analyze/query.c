@@ -154,6 +154,8 @@ void iket_query_free(iket_query *q) {
         free(q->inputs[i].name);
         if (q->traces != NULL) iket_trace_free(q->traces[i]);
     }
+    for (size_t i = 0; i < q->kept_count; i++) free(q->kept[i]);
+    free(q->kept);
     free(q->traces);
     free(q->inputs);
     *q = (iket_query){0};

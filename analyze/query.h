@@ -20,6 +20,7 @@ typedef struct iket_query_options {
     const char *wait;      // --wait
     const char *producer, *consumer;
     const char *dag;       // --dag
+    const char *table;     // --table
     uint64_t fail_over;    // --fail-over, in thousandths of a percent
     int has_fail_over;
     const char **expect;   // --expect, each NAME=COUNT[/warp|/cta|/launch]
@@ -38,8 +39,9 @@ typedef struct iket_query {
     const char *verb;
     iket_query_input *inputs;
     size_t input_count, input_capacity, operand_count;
-    char **words;            // operands that are no inputs (sql's statement), borrowed
-    size_t word_count;
+    const char *statement;   // of `sql`; NULL: none
+    char **kept;             // owned: names that the report borrows
+    size_t kept_count;
     iket_trace **traces;     // [input_count] by iket_query_open
     iket_sink *sink;         // the answer goes here
     iket_report *report;     // opened on it
@@ -80,5 +82,7 @@ int iket_verb_cadence(iket_query *query, iket_error *err);
 int iket_verb_payload(iket_query *query, iket_error *err);
 int iket_verb_diff(iket_query *query, iket_error *err);
 int iket_verb_check(iket_query *query, iket_error *err);
+int iket_verb_export(iket_query *query, iket_error *err);
+int iket_verb_sql(iket_query *query, iket_error *err);
 
 #endif

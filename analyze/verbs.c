@@ -14,6 +14,8 @@ const iket_verb iket_verbs[] = {
     {"payload", "values of the payloads, and durations by value", iket_verb_payload},
     {"diff", "what changed from A to B, with 95 % intervals; --fail-over P% exits 1", iket_verb_diff},
     {"check", "what a trustworthy trace must satisfy; exits 1 when it does not", iket_verb_check},
+    {"export", "everything as a SQLite file (-o), or a --table as csv, json, jsonl", iket_verb_export},
+    {"sql", "a SELECT over the same tables: iket-query sql \"SELECT ...\" TRACE", iket_verb_sql},
 };
 
 const size_t iket_verb_count = sizeof iket_verbs / sizeof iket_verbs[0];

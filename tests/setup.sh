@@ -23,6 +23,7 @@ iket_has() {
     libdeflate-dev) pkg-config --exists libdeflate ;;
     libcjson-dev) pkg-config --exists libcjson ;;
     libmicrohttpd-dev) pkg-config --exists libmicrohttpd ;;
+    libsqlite3-dev) pkg-config --exists sqlite3 ;;
     uthash-dev) echo '#include <uthash.h>' | cc -E - ;;
     libyajl-dev) pkg-config --exists yajl ;;
     python3) command -v python3 ;;
@@ -57,7 +58,7 @@ iket_need() {
 # iket_need_build [PACKAGE...]: what a build needs, and those.
 iket_need_build() {
     iket_need gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libdeflate-dev \
-        libcjson-dev libmicrohttpd-dev uthash-dev "$@"
+        libcjson-dev libmicrohttpd-dev libsqlite3-dev uthash-dev "$@"
 }
 
 # iket_build FOLDER [CMAKE ARGUMENT...]: configures and builds there; can be called again.
