@@ -98,3 +98,14 @@ int drain_by_host(struct iket_session *session, struct iket_recorder_error *erro
         if (buffers[i].state != IKET_BUFFER_UNUSED) REC_TRY(write_buffer_by_host(session, &buffers[i], error));
     return dump_warp_end(&session->dump, error);
 }
+
+int drain_load_kernels(struct iket_session *session, struct iket_recorder_error *error) {
+    uint32_t running;
+    REC_TRY(clear_result(session, error));
+    REC_CUDA(gather_closed(session->control, session->staging, session->staging_bytes, 0, session->result, session->stream));
+    REC_CUDA(gather_open(session->control, session->staging, session->staging_bytes, 1, session->result, session->stream));
+    REC_CUDA(gather_mark(&session->launches.marks[0], session->stream));
+    REC_TRY(drain_count_running(session, &running, error));
+    session->launches.marks[0] = (struct gather_probe){0, 0};
+    return 0;
+}

@@ -17,4 +17,8 @@ int drain_by_host(struct iket_session *session, struct iket_recorder_error *erro
 // How many buffers warps use at this moment.
 int drain_count_running(struct iket_session *session, uint32_t *running, struct iket_recorder_error *error);
 
+// Runs each kernel of the runtime once on the empty pool. CUDA loads a kernel at its first launch, and that waits for
+// kernels that run: a drain beside a persistent kernel would never come back.
+int drain_load_kernels(struct iket_session *session, struct iket_recorder_error *error);
+
 #endif

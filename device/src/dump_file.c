@@ -57,7 +57,7 @@ int dump_open(struct dump_file *dump, const char *path, int overwrite, uint64_t 
     }
     snprintf(dump->path, length, "%s", path);
     snprintf(dump->path_partial, length, "%s.partial-%ld", path, (long)getpid());
-    dump->file = fopen(dump->path_partial, "wb");
+    dump->file = fopen(dump->path_partial, "wbx");
     if (dump->file == NULL) {
         rec_fail(error, "%s: cannot be written: %s", dump->path_partial, strerror(errno));
         dump_discard(dump);

@@ -2,7 +2,8 @@
 // environment.c: see environment.h. This file has no caller to report to, so it alone writes to stderr.
 //
 // Sessions are made while the program's static objects are constructed, because nothing of ours runs later than that and
-// before its first launch. A unit's kernels are registered with CUDA before its static objects are constructed.
+// before its first launch. A unit's kernels are registered with CUDA before its static objects are constructed; the
+// runtime's own unit may come after the program's, so the sessions wait for whichever is last.
 #include "environment.h"
 
 #include "device_info.h"
@@ -20,6 +21,7 @@ enum { DEVICE_MAX = 64 };
 static pthread_mutex_t environment_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct iket_session *sessions[DEVICE_MAX];
 static int started;
+static int runtime_loaded;
 static int program_has_session;
 
 static void say(const char *text) { fprintf(stderr, "iket: %s\n", text); }
@@ -42,21 +44,36 @@ static size_t bytes_of(const char *name, size_t otherwise) {
     return (size_t)value << shift;
 }
 
-// DIR, with a folder of its own for a rank and for a device where there are several.
-static int output_directory(char *path, size_t size, int device, int several) {
-    const char *base = getenv("IKET_OUTPUT_DIR");
+static int add_folder(char *path, size_t size, const char *format, int number) {
+    size_t length = strlen(path);
+    int added = snprintf(path + length, size - length, format, number);
+    if (added < 0 || length + (size_t)added >= size) return -1;
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+static int has_dump(const char *directory) {
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/dump.bin", directory);
+    if (length < 0 || (size_t)length >= sizeof path || access(path, F_OK) == 0) return 1;
+    snprintf(path + length, sizeof path - (size_t)length, ".partial-%ld", (long)getpid());
+    return access(path, F_OK) == 0;
+}
+
+// DIR, with a folder of its own for a rank and for a device where there are several. Where a dump lies already, of
+// another run or of another library with a runtime of its own, a numbered folder: no run may lose its records for that.
+static int output_directory(char *path, size_t size, int device, int several, int overwrite) {
     struct job_place place = job_place_of_environment();
-    int length = snprintf(path, size, "%s", base);
+    if (snprintf(path, size, "%s", getenv("IKET_OUTPUT_DIR")) >= (int)size) return -1;
     if (mkdir(path, 0777) != 0 && errno != EEXIST) return -1;
-    if (place.world_size > 1 && length > 0 && (size_t)length < size) {
-        length += snprintf(path + length, size - (size_t)length, "/rank%d", place.rank);
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) return -1;
+    if (place.world_size > 1 && add_folder(path, size, "/rank%d", place.rank) != 0) return -1;
+    if (several && add_folder(path, size, "/device%d", device) != 0) return -1;
+    size_t length = strlen(path);
+    for (int number = 2; has_dump(path) && !overwrite && number < 10000; number++) {
+        path[length] = 0;
+        if (add_folder(path, size, "/%d", number) != 0) return -1;
     }
-    if (several && length > 0 && (size_t)length < size) {
-        length += snprintf(path + length, size - (size_t)length, "/device%d", device);
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) return -1;
-    }
-    return length > 0 && (size_t)length < size ? 0 : -1;
+    if (path[length] != 0) fprintf(stderr, "iket: there is a dump already: this one goes to %s\n", path);
+    return 0;
 }
 
 static void make_session(int device, int several) {
@@ -65,13 +82,13 @@ static void make_session(int device, int several) {
     struct iket_filter filter = IKET_FILTER_INIT;
     const char *place = getenv("IKET_POOL");
     char path[2048];
-    if (output_directory(path, sizeof path, device, several) != 0) {
+    options.overwrite = bytes_of("IKET_OVERWRITE", 0) != 0;
+    if (output_directory(path, sizeof path, device, several, options.overwrite) != 0) {
         fprintf(stderr, "iket: IKET_OUTPUT_DIR: %s: %s; nothing is recorded\n", path, strerror(errno));
         return;
     }
     options.device = device;
     options.output_dir = path;
-    options.overwrite = bytes_of("IKET_OVERWRITE", 0) != 0;
     options.pool_place = place != NULL && strcmp(place, "pinned") == 0 ? IKET_POOL_PINNED : IKET_POOL_DEVICE;
     options.pool_bytes = bytes_of("IKET_POOL_BYTES", options.pool_bytes);
     options.first_lane_bytes = (uint32_t)bytes_of("IKET_FIRST_LANE_BYTES", 0);
@@ -138,19 +155,33 @@ static void make_sessions(void) {
     else make_session(device, 0);
 }
 
-void environment_module_loaded(void) {
+// Makes the sessions once both a module and the runtime are there, and attaches what came later.
+static void start_or_attach(void) {
     const char *directory = getenv("IKET_OUTPUT_DIR");
     int asked = directory != NULL && *directory != 0;
-    pthread_mutex_lock(&environment_mutex);
+    if (!runtime_loaded || !modules_registered()) return;
     if (!started && (asked || verbose())) {
         started = 1;
         if (asked) make_sessions();
         atexit(at_exit);
-    } else if (started) {
-        struct iket_recorder_error error;
-        for (int device = 0; device < DEVICE_MAX; device++)
-            if (sessions[device] != NULL && session_attach(sessions[device], &error) != 0) say(error.message);
+        return;
     }
+    for (int device = 0; device < DEVICE_MAX; device++) {
+        struct iket_recorder_error error;
+        if (sessions[device] != NULL && session_attach(sessions[device], &error) != 0) say(error.message);
+    }
+}
+
+void environment_module_loaded(void) {
+    pthread_mutex_lock(&environment_mutex);
+    start_or_attach();
+    pthread_mutex_unlock(&environment_mutex);
+}
+
+void environment_runtime_loaded(void) {
+    pthread_mutex_lock(&environment_mutex);
+    runtime_loaded = 1;
+    start_or_attach();
     pthread_mutex_unlock(&environment_mutex);
 }
 

@@ -15,8 +15,10 @@ int rec_fail(struct iket_recorder_error *error, const char *format, ...) {
     return -1;
 }
 
+// The failure is reported here, so it is taken back from the program's last error.
 int rec_cuda(cudaError_t status, const char *call, struct iket_recorder_error *error) {
     if (status == cudaSuccess) return 0;
     int name = (int)strcspn(call, "(");
+    cudaGetLastError();
     return rec_fail(error, "%.*s: %s (%s)", name, call, cudaGetErrorString(status), cudaGetErrorName(status));
 }

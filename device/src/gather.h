@@ -3,7 +3,7 @@
 //
 //   staging: | blob header 32 | closed parts | open part: header 128, first lane's records, lane regions | blob … |
 //
-// Every launch goes to the given stream and returns what cudaGetLastError says.
+// Every launch goes to the given stream and returns its status; the program's last CUDA error is left alone.
 #ifndef IKET_DEVICE_GATHER_H
 #define IKET_DEVICE_GATHER_H
 

@@ -85,6 +85,7 @@ static int fill_session(struct iket_session *session, struct iket_recorder_error
     REC_TRY(pool_allocate(session, error));
     REC_TRY(launches_init(&session->launches, error));
     REC_TRY(device_info_json(session, &session->device_json, error));
+    REC_TRY(drain_load_kernels(session, error));
     return session_attach(session, error);
 }
 

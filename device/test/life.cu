@@ -45,13 +45,30 @@ struct mapped_flags {
     void let_go() const { static_cast<volatile int *>(flags)[0] = 1; }
 };
 
+// Lets the kernel end before the session is destroyed, also when the case fails.
+struct release_at_end {
+    const mapped_flags &flags;
+    ~release_at_end() { flags.let_go(); }
+};
+
+// Loads the kernels: with lazy loading, the first launch of one waits for kernels that run.
+static void load_kernels() {
+    cudaFuncAttributes attributes;
+    CUDA(cudaFuncGetAttributes(&attributes, short_kernel));
+    CUDA(cudaFuncGetAttributes(&attributes, persistent_kernel));
+    short_kernel<<<1, 32>>>(0);
+    CUDA(cudaDeviceSynchronize());
+}
+
 static void run_drain_while_running(const std::string &directory) {
     mapped_flags flags;
     cudaStream_t stream;
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     iket_session_options options = IKET_SESSION_OPTIONS_INIT;
     options.pool_bytes = 64 << 20;
+    load_kernels();
     session_guard session(directory, options);
+    const release_at_end release{flags};
     persistent_kernel<<<4, 64, 0, stream>>>(flags.flags, flags.flags + 1, 100);
     flags.wait_for(8);
     std::uint64_t last = 0;
@@ -84,7 +101,9 @@ static void run_snapshot(const std::string &directory) {
     mapped_flags flags;
     cudaStream_t stream;
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    load_kernels();
     session_guard session(directory);
+    const release_at_end release{flags};
     persistent_kernel<<<4, 64, 0, stream>>>(flags.flags, flags.flags + 1, 3000);
     flags.wait_for(8);
     const auto report = session.finish(IKET_FINISH_PARTIAL, false);

@@ -2,13 +2,15 @@
 // free_list.cuh: the buffers of the pool as lists that any warp takes from and gives to without a lock.
 //
 // A list's head is tag << 32 | index + 1; each change counts the tag up, so that a head that was taken and put back
-// while a warp looked at it is not mistaken for the one it saw. There is a list for each SM, because a warp that starts
-// finds what a warp of the same SM just gave back, and few meet at one head.
+// while a warp looked at it is not mistaken for the one it saw. There is a list for each place that a warp can have on an
+// SM: a warp that starts finds what the warp before it in its place just gave back, and nobody else is at that head.
+// With one list an SM, 131,072 short warps took 2.0 ms instead of what doc/recorder.md says now.
 #ifndef IKET_FREE_LIST_CUH
 #define IKET_FREE_LIST_CUH
 
 #include "pool_layout.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace iket {
@@ -24,9 +26,12 @@ __device__ __forceinline__ iket_buffer *buffer_at(const iket_control *control, s
     return reinterpret_cast<iket_buffer *>(control->buffers) + index;
 }
 
-__device__ __forceinline__ void push_buffer(const iket_control *control, std::uint64_t *list, std::uint32_t index) {
+// Puts a buffer into a list. Of a free list the group's count goes up first, so that a count of 0 means an empty group.
+__device__ __forceinline__ void push_buffer(iket_control *control, std::uint64_t *list, std::uint32_t index) {
     auto *head = reinterpret_cast<unsigned long long *>(list);
     volatile std::uint32_t *next = &buffer_at(control, index)->next;
+    const std::ptrdiff_t place = list - control->free_list;
+    if (place >= 0 && place < IKET_LIST_COUNT) atomicAdd(&control->free_count[place / IKET_LIST_LANES], 1u);
     unsigned long long seen = *reinterpret_cast<volatile unsigned long long *>(head), expected;
     do {
         *next = std::uint32_t(seen);
@@ -36,15 +41,16 @@ __device__ __forceinline__ void push_buffer(const iket_control *control, std::ui
     } while (seen != expected);
 }
 
-// Index + 1, or 0 where the list is empty.
-__device__ __forceinline__ std::uint32_t pop_buffer(const iket_control *control, std::uint64_t *list) {
-    auto *head = reinterpret_cast<unsigned long long *>(list);
+// Takes from a free list: index + 1, or 0 where it is empty.
+__device__ __forceinline__ std::uint32_t pop_buffer(iket_control *control, std::uint32_t list) {
+    auto *head = reinterpret_cast<unsigned long long *>(&control->free_list[list]);
     unsigned long long seen = *reinterpret_cast<volatile unsigned long long *>(head);
     while (std::uint32_t(seen) != 0) {
         const std::uint32_t next = *reinterpret_cast<volatile std::uint32_t *>(&buffer_at(control, std::uint32_t(seen) - 1)->next);
         const unsigned long long expected = seen;
         seen = atomicCAS(head, expected, ((expected >> 32) + 1) << 32 | next);
         if (seen == expected) {
+            atomicSub(&control->free_count[list / IKET_LIST_LANES], 1u);
             __threadfence();
             return std::uint32_t(expected);
         }
@@ -53,9 +59,10 @@ __device__ __forceinline__ std::uint32_t pop_buffer(const iket_control *control,
 }
 
 __device__ __forceinline__ std::uint32_t own_list() {
-    std::uint32_t sm;
+    std::uint32_t sm, place;
     asm("mov.u32 %0, %%smid;" : "=r"(sm));
-    return sm % IKET_LIST_COUNT;
+    asm("mov.u32 %0, %%warpid;" : "=r"(place));
+    return sm % IKET_LIST_GROUPS * IKET_LIST_LANES + place % IKET_LIST_LANES;
 }
 
 // Makes a buffer of memory that nobody has. Memory that crosses a multiple of 4 GiB, or ends at one, gives its larger
@@ -99,17 +106,30 @@ __device__ __forceinline__ claimed_memory reuse(iket_control *control, std::uint
     return {address, wanted, index};
 }
 
-// Takes from the lists of other SMs, whose heads are read four at a time.
-__device__ __forceinline__ std::uint32_t steal_buffer(iket_control *control, std::uint32_t own) {
-    const auto *heads = reinterpret_cast<volatile std::uint32_t *>(control->free_list);
+// Takes from any list of a group that has buffers.
+__device__ __forceinline__ std::uint32_t pop_from_group(iket_control *control, std::uint32_t group) {
+    const auto *heads = reinterpret_cast<const volatile uint4 *>(&control->free_list[group * IKET_LIST_LANES]);
 #pragma unroll 1
-    for (std::uint32_t i = 1; i < IKET_LIST_COUNT; i += 4) {
-        const std::uint32_t a = (own + i) % IKET_LIST_COUNT, b = (a + 1) % IKET_LIST_COUNT;
-        const std::uint32_t c = (a + 2) % IKET_LIST_COUNT, d = (a + 3) % IKET_LIST_COUNT;
-        const std::uint32_t in_a = heads[2 * a], in_b = heads[2 * b], in_c = heads[2 * c], in_d = heads[2 * d];
-        if ((in_a | in_b | in_c | in_d) == 0) continue;
-        const std::uint32_t list = in_a != 0 ? a : in_b != 0 ? b : in_c != 0 ? c : d;
-        const std::uint32_t found = pop_buffer(control, &control->free_list[list]);
+    for (std::uint32_t i = 0; i < IKET_LIST_LANES; i += 4) {
+        const std::uint32_t a = heads[i / 2].x, b = heads[i / 2].z, c = heads[i / 2 + 1].x, d = heads[i / 2 + 1].z;
+        if ((a | b | c | d) == 0) continue;
+        const std::uint32_t list = group * IKET_LIST_LANES + i + (a != 0 ? 0 : b != 0 ? 1 : c != 0 ? 2 : 3);
+        const std::uint32_t found = pop_buffer(control, list);
+        if (found != 0) return found;
+    }
+    return 0;
+}
+
+// Looks through the groups, its own first, whose counts are read four at a time.
+__device__ __forceinline__ std::uint32_t steal_buffer(iket_control *control, std::uint32_t own) {
+    const auto *counts = reinterpret_cast<const volatile uint4 *>(control->free_count);
+    const std::uint32_t mine = own / IKET_LIST_LANES / 4;
+#pragma unroll 1
+    for (std::uint32_t i = 0; i < IKET_LIST_GROUPS / 4; i++) {
+        const std::uint32_t four = (mine + i) % (IKET_LIST_GROUPS / 4);
+        const std::uint32_t a = counts[four].x, b = counts[four].y, c = counts[four].z, d = counts[four].w;
+        if ((a | b | c | d) == 0) continue;
+        const std::uint32_t found = pop_from_group(control, four * 4 + (a != 0 ? 0 : b != 0 ? 1 : c != 0 ? 2 : 3));
         if (found != 0) return found;
     }
     return 0;
@@ -119,7 +139,7 @@ __device__ __forceinline__ claimed_memory claim_memory(iket_control *control, st
     const claimed_memory fresh = carve(control, control->line_main, control->main_address, control->main_bytes, wanted);
     if (fresh.bytes != 0) return fresh;
     const std::uint32_t own = own_list();
-    std::uint32_t found = pop_buffer(control, &control->free_list[own]);
+    std::uint32_t found = pop_buffer(control, own);
     if (found == 0) found = steal_buffer(control, own);
     if (found != 0) return reuse(control, found - 1, wanted);
     return carve(control, control->line_reserve, control->reserve_address, control->reserve_bytes, IKET_SLOT_MIN);

@@ -31,7 +31,9 @@
 #define IKET_SPARE_BYTES 16u       // where a record goes that no longer fits
 #define IKET_PART_HEADER 128u
 #define IKET_LANE_HEADER 16u
-#define IKET_LIST_COUNT 128u       // lists of free buffers, by SM
+#define IKET_LIST_GROUPS 128u      // groups of lists, by SM
+#define IKET_LIST_LANES 64u        // lists of a group, by the warp's place on its SM
+#define IKET_LIST_COUNT (IKET_LIST_GROUPS * IKET_LIST_LANES)
 #define IKET_NAME_COUNT 256u       // kernels whose names fit
 #define IKET_NAME_BYTES 104u
 #define IKET_LOSS_COUNT 1024u      // launches with warps that got no slot
@@ -85,6 +87,14 @@ struct iket_filter_state {
 // Written by the host before any kernel can see it, then only: recording and filter by the host, the counters by the
 // device. Counters that many warps touch have a line of 128 bytes each.
 struct iket_control {
+    uint64_t line_main[16];     // [0]: bytes of the main area handed out
+    uint64_t line_reserve[16];  // [0]: bytes of the reserve handed out
+    uint64_t line_buffers[16];  // [0]: buffers made
+    uint64_t free_list[IKET_LIST_COUNT];    // tag << 32 | index + 1 of the first
+    uint64_t full_list[IKET_LIST_COUNT];
+    uint32_t free_count[IKET_LIST_GROUPS];  // buffers in a group's free lists; ahead of them for a moment
+    struct iket_kernel_entry kernels[IKET_NAME_COUNT];
+    struct iket_loss_entry losses[IKET_LOSS_COUNT];
     uint32_t layout_version;
     uint32_t recording;
     uint64_t main_address;
@@ -99,13 +109,6 @@ struct iket_control {
     uint32_t first_lane_bytes;  // 0: by the launch
     uint32_t other_lane_bytes;  // 0: by the slot
     struct iket_filter_state filter;
-    uint64_t line_main[16];     // [0]: bytes of the main area handed out
-    uint64_t line_reserve[16];  // [0]: bytes of the reserve handed out
-    uint64_t line_buffers[16];  // [0]: buffers made
-    uint64_t free_list[IKET_LIST_COUNT];  // tag << 32 | index + 1 of the first
-    uint64_t full_list[IKET_LIST_COUNT];
-    struct iket_kernel_entry kernels[IKET_NAME_COUNT];
-    struct iket_loss_entry losses[IKET_LOSS_COUNT];
 };
 
 #endif

@@ -124,15 +124,14 @@ __device__ __forceinline__ std::uint32_t enter_loss(iket_control *control) {
     return at + 1;
 }
 
-// What the first lane got for its warp.
+// What a warp got.
 struct claimed_slot {
     std::uint64_t address;
     std::uint32_t bytes;  // 0: no slot
     std::uint32_t loss;   // index + 1 of the loss entry of a warp without a slot; 0: it does not record at all
 };
 
-// The first lane's work. Not inlined, so that a kernel carries the call and not the code.
-__device__ __noinline__ inline claimed_slot claim_slot(iket_control *control, const char *kernel_name, std::uint64_t module_id,
+__device__ __forceinline__ claimed_slot claim_for_warp(iket_control *control, const char *kernel_name, std::uint64_t module_id,
                                                        std::uint32_t lanes, bool wide, std::uint64_t start) {
     if (!passes_filter(control, kernel_name, module_id)) return {0, 0, 0};
     const claimed_memory got = claim_memory(control, slot_wanted(control));
@@ -142,18 +141,29 @@ __device__ __noinline__ inline claimed_slot claim_slot(iket_control *control, co
     return {got.address, got.bytes, 0};
 }
 
+// The first lane claims, all lanes get the result. Not inlined, so that a kernel carries the call and not the code; and
+// called by all lanes, because a call that one lane makes alone was seen to leave the warp split in -rdc=true code.
+__device__ __noinline__ inline claimed_slot claim_slot(iket_control *control, const char *kernel_name, std::uint64_t module_id,
+                                                       std::uint32_t lanes, bool wide, std::uint64_t start) {
+    const std::uint32_t first = __ffs(lanes) - 1;
+    claimed_slot slot = {0, 0, 0};
+    if (lane_index() == first) slot = claim_for_warp(control, kernel_name, module_id, lanes, wide, start);
+    __syncwarp(lanes);
+    slot.address = __shfl_sync(lanes, slot.address, first);
+    slot.bytes = __shfl_sync(lanes, slot.bytes, first);
+    slot.loss = __shfl_sync(lanes, slot.loss, first);
+    return slot;
+}
+
 // Gives the lanes that are here together their regions.
 __device__ __forceinline__ void start_warp(iket_control *control, const char *kernel_name, std::uint64_t module_id, bool wide,
                                            lane_state &lane) {
     const std::uint64_t start = globaltimer();
     const std::uint32_t lanes = __activemask();
     const std::uint32_t self = lane_index(), first = __ffs(lanes) - 1;
-    claimed_slot slot = {0, 0, 0};
-    if (self == first) slot = claim_slot(control, kernel_name, module_id, lanes, wide, start);
-    __syncwarp(lanes);
-    const std::uint32_t low = __shfl_sync(lanes, std::uint32_t(slot.address), first);
-    const std::uint32_t high = __shfl_sync(lanes, std::uint32_t(slot.address >> 32), first);
-    const std::uint32_t bytes = __shfl_sync(lanes, slot.bytes, first), loss = __shfl_sync(lanes, slot.loss, first);
+    const claimed_slot slot = claim_slot(control, kernel_name, module_id, lanes, wide, start);
+    const std::uint32_t low = std::uint32_t(slot.address), high = std::uint32_t(slot.address >> 32);
+    const std::uint32_t bytes = slot.bytes, loss = slot.loss;
     if (bytes == 0) {
         if (loss != 0) asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lane.below));
         lane.slot = loss;
