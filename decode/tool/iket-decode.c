@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/gzip.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "decode/tool/tool.h"
@@ -18,7 +19,7 @@ static const iket_option option_table[] = {
     {OPT_EMIT, 'e', "emit", NULL, "LIST", "of pftrace, pftrace.gz, json, html (default: all four)", NULL},
     {OPT_NAME, 0, "name", NULL, "BASE", "base name of the files (default: iket_pid_0x<pid>)", NULL},
     {OPT_FORCE, 'f', "force", "clobber", NULL, "replace files that exist", NULL},
-    {OPT_LEVEL, 0, "gzip-level", NULL, "N", "1 (fast) to 9 (small), default 6", NULL},
+    {OPT_LEVEL, 0, "gzip-level", NULL, "N", "1 (fast) to 9 (small), default 5", NULL},
     IKET_SELECT_PLACE_OPTIONS,
     {OPT_JOBS, 'j', "jobs", NULL, "N", "threads (default: as many as processors); the files are the same\nfor any number", "Work"},
     {OPT_QUIET, 'q', "quiet", NULL, NULL, "no summary; errors and warnings only", "Messages"},
@@ -153,7 +154,7 @@ static int run(const decode_options *o) {
 }
 
 int main(int argc, char **argv) {
-    decode_options o = {.emit = EMIT_ALL, .gzip_level = 6, .progress = 1};
+    decode_options o = {.emit = EMIT_ALL, .gzip_level = IKET_GZIP_LEVEL, .progress = 1};
     iket_error err;
     iket_output_guard_signals();
     iket_options_result parsed = iket_options_parse(&command, argc, argv, take_option, &o);

@@ -163,7 +163,7 @@ static int open_targets(writer *w, const decode_job *job, const decode_options *
 
 static int write_traces(writer *w, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_pftrace_facts *facts, iket_error *err) {
     iket_sink sink;
-    if (w->targets[FILE_GZ].output != NULL) IKET_TRY(iket_gzip_open(&w->gzip, o->gzip_level, to_file, &w->targets[FILE_GZ], err));
+    if (w->targets[FILE_GZ].output != NULL) IKET_TRY(iket_gzip_open(&w->gzip, o->gzip_level, o->pool, to_file, &w->targets[FILE_GZ], err));
     int result = iket_sink_open(&sink, 0, to_traces, w, err);
     if (result == 0) {
         result = iket_write_pftrace(trace, selection, o->pool, &sink, facts, err);
