@@ -31,6 +31,7 @@ enum {
     OPT_FAIL_OVER,
     OPT_EXPECT,
     OPT_TABLE,
+    OPT_DAG,
 };
 
 static const iket_option options[] = {
@@ -46,6 +47,7 @@ static const iket_option options[] = {
     {OPT_CONSUMER, 0, "consumer", NULL, "NAME", "... and the range that follows it", NULL},
     {OPT_FAIL_OVER, 0, "fail-over", NULL, "PERCENT", "diff: exit 1 when a name is surely slower by more than this", NULL},
     {OPT_EXPECT, 0, "expect", NULL, "NAME=N", "check: each warp has N events of this name; N/cta, N/launch", NULL},
+    {OPT_DAG, 0, "dag", NULL, "FILE", "path: the kernel's iket.dag file", NULL},
     {OPT_TABLE, 0, "table", NULL, "NAME", "export: launches, locations, lifetimes, ranges or markers", NULL},
     {OPT_FORMAT, 'F', "format", NULL, "FORMAT", "table (default), csv, json, jsonl", "Output"},
     {OPT_CSV, 0, "csv", NULL, NULL, "the same as --format csv", NULL},
@@ -118,6 +120,7 @@ static int take(void *context, int id, const char *value, iket_error *err) {
     case OPT_CONSUMER: q->consumer = value; return 0;
     case OPT_FAIL_OVER: q->has_fail_over = 1; return take_percent(value, &q->fail_over, err);
     case OPT_EXPECT: q->expect[q->expect_count++] = value; return 0;
+    case OPT_DAG: q->dag = value; return 0;
     case OPT_TABLE: q->table = value; return 0;
     case OPT_MEMORY:
         IKET_TRY(take_number(value, 1 << 20, &q->memory, err));

@@ -80,6 +80,7 @@ int iket_verb_warps(iket_query *query, iket_error *err);
 int iket_verb_gaps(iket_query *query, iket_error *err);
 int iket_verb_cadence(iket_query *query, iket_error *err);
 int iket_verb_payload(iket_query *query, iket_error *err);
+int iket_verb_path(iket_query *query, iket_error *err);
 int iket_verb_diff(iket_query *query, iket_error *err);
 int iket_verb_check(iket_query *query, iket_error *err);
 int iket_verb_export(iket_query *query, iket_error *err);

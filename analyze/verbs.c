@@ -12,6 +12,7 @@ const iket_verb iket_verbs[] = {
     {"gaps", "idle time before, between and behind ranges, and waits by name", iket_verb_gaps},
     {"cadence", "start-to-start time per name; lead of --producer over --consumer", iket_verb_cadence},
     {"payload", "values of the payloads, and durations by value", iket_verb_payload},
+    {"path", "critical path of each launch over an iket.dag file (--dag)", iket_verb_path},
     {"diff", "what changed from A to B, with 95 % intervals; --fail-over P% exits 1", iket_verb_diff},
     {"check", "what a trustworthy trace must satisfy; exits 1 when it does not", iket_verb_check},
     {"export", "everything as a SQLite file (-o), or a --table as csv, json, jsonl", iket_verb_export},

@@ -377,6 +377,38 @@ def check_check():
     equal(statuses(FIXTURES / "divergent_streams" / "dump.bin")["nesting"], "note", "check: divergence")
 
 
+def check_path(folder):
+    """A producer warp and a consumer warp, worked out by hand."""
+    dag = folder / "k.iket_dag.json"
+    dag.write_text(json.dumps({"name": "k", "regions": ["load", "mma", "store"], "edges": [
+        {"source": "load", "target": "mma", "label": "smem", "via": "mbarrier"}, {"source": "mma", "target": "load", "label": "free"}, {"source": "mma", "target": "store"}]}))
+    p = lambda n: (5, n)
+    trace = small([(0, 0, 1, 0, 500, [("load", 10, 60, *p(0)), ("load", 60, 160, *p(1)), ("other", 170, 480)]),
+                   (0, 1, 1, 0, 500, [("mma", 70, 90, *p(0)), ("mma", 150, 200, *p(1)), ("store", 210, 300)])], ["load", "mma", "store", "other"])
+    answer = ask(trace, "path", "--dag", dag)
+    # Back from the store: bound by mma 1 (order and edge tie: the edge is no tie for occurrence 0, so order); mma 1 by
+    # load 1, which ended after mma 1 had started; load 1 by load 0 on its own warp, and that by nothing.
+    equal(pick(answer["rows"], "name", "payload", "path_ns", "slack_ns", "bound_by", "via"),
+          [("load", 0, 50, 10, None, None), ("load", 1, 100, 0, "load", "order"), ("mma", 1, 40, 0, "load", "mbarrier"), ("store", None, 90, 10, "mma", "order")], "path: steps")
+    equal({r["name"]: (r["count"], r["path_ns"], r["slack_ns"]) for r in answer["regions"]}, {"load": (2, 150, 10), "mma": (1, 40, 0), "store": (1, 90, 10)}, "path: regions")
+    equal([r["count"] for r in answer["edges"]], [1, 0, 0, 2], "path: edges")
+    equal(sum(r["path_ns"] + r["slack_ns"] for r in answer["rows"]), 300, "path: it covers the time to its end")
+    # Over the GEMM the path of the launch adds up to its last region's end, whatever bound it.
+    gemm = load(PATHS["hopper_gemm"])
+    dag.write_text(json.dumps({"edges": [{"source": "load_issue", "target": "mma_wait"}, {"source": "mma_wait", "target": "mma"}, {"source": "mma", "target": "epilogue"}]}))
+    steps = rows("path", "--dag", dag, PATHS["hopper_gemm"])
+    names = {"load_issue", "mma_wait", "mma", "epilogue"}
+    last = max(r["endTs"] for r in gemm["launches"][0]["ranges"] if gemm["stringTable"][r["rangeNameIdx"]] in names)
+    begin = min(w["startTs"] for w in gemm["launches"][0]["warpLifetimes"])
+    equal(sum(r["path_ns"] + r["slack_ns"] for r in steps), last - begin, "path: the GEMM")
+    for a, b in zip(steps, steps[1:]):
+        equal(b["bound_by"], a["name"], "path: a step is bound by the one before")
+    query("path", PATHS["wrap"], status=2)
+    query("path", "--dag", dag, PATHS["wrap"], status=1)
+    dag.write_text('{"edges": [{"source": "a"}]}')
+    query("path", "--dag", dag, PATHS["wrap"], status=2)
+
+
 for case in ("features", "tilelang_all_features", "cxx", "wrap"):
     check_ranges(case)
     check_warps(case)
@@ -390,4 +422,5 @@ check_lead()
 by_hand()
 with tempfile.TemporaryDirectory() as scratch:
     check_diff(pathlib.Path(scratch))
+    check_path(pathlib.Path(scratch))
 check_check()
