@@ -58,10 +58,10 @@ if wants sanitize; then
     say "## compute-sanitizer"
     for tool in memcheck racecheck; do
         mkdir "$work/san_$tool"
-        timeout -k 5 100 compute-sanitizer --tool $tool --error-exitcode 9 "$build/test/iket-gpu-test" "$work/san_$tool" names_ payloads \
+        timeout -k 5 80 compute-sanitizer --tool $tool --error-exitcode 9 "$build/test/iket-gpu-test" "$work/san_$tool" names_ payloads \
             divergence form_b streams odd_blocks other_lane full_pool capacity silent > "$out/$tool.log" 2>&1
         say "$tool, test: status $?: $(grep -E ' passed, |SUMMARY' "$out/$tool.log" | tr '\n' ' ')"
-        IKET_OUTPUT_DIR=$work/san_gemm_$tool timeout -k 5 60 compute-sanitizer --tool $tool --error-exitcode 9 \
+        IKET_OUTPUT_DIR=$work/san_gemm_$tool timeout -k 5 40 compute-sanitizer --tool $tool --error-exitcode 9 \
             "$build/examples/iket-example-warp_gemm" > "$out/$tool-gemm.log" 2>&1
         say "$tool, warp_gemm: status $?: $(grep -E 'SUMMARY|result' "$out/$tool-gemm.log" | tr '\n' ' ')"
     done

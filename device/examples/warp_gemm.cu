@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// warp_gemm.cu: a warp-specialised matrix product C = A B, half in and float out, with its load, wait, product and
-// epilogue annotated: what a timeline of a producer and its consumers looks like. sm_90 and later.
+// warp_gemm.cu: a warp-specialised matrix product C = A B^T, half in and float out, with its load, wait, product and
+// epilogue annotated: what a timeline of a producer and its consumers looks like. sm_90a (wgmma).
 //
-//   warp 8 (producer):      wait until a stage is empty | bulk copies of A and B rows into it, counted by its mbarrier
-//   warps 0-7 (consumers):  wait until a stage is full  | tensor-core products | say that it is empty … | epilogue
+//   warpgroup 2, warp 0 (producer):  wait until a stage is empty | tensor copies of A and B into it, counted by its mbarrier
+//   warpgroups 0, 1 (consumers):     wait until a stage is full  | wgmma of 64 x 256 | say that it is empty … | epilogue
 //
-// Two stages of 128 x 64 of A and 64 x 128 of B; rows are padded by 16 bytes so that fragments load without conflicts.
+// Two stages of 128 x 64 of A and 256 x 64 of B, both with K contiguous, in the 128-byte swizzle that copy engine and
+// tensor cores share.
 #include <iket/iket.cuh>
 
 #include "check.h"
 
 #include <cublas_v2.h>
+#include <cuda.h>
 #include <cuda_fp16.h>
-#include <mma.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,17 +28,14 @@ IKET_EVENT(product, range, int)
 IKET_EVENT(epilogue, range)
 IKET_EVENTS_END
 
-namespace wmma = nvcuda::wmma;
+constexpr int tile_m = 128, tile_n = 256, tile_k = 64, stages = 2, threads = 384;
+constexpr unsigned stage_bytes = (tile_m + tile_n) * tile_k * sizeof(half);
 
-constexpr int tile_m = 128, tile_n = 128, tile_k = 64, stages = 2, consumers = 8;
-constexpr int pitch_a = tile_k + 8, pitch_b = tile_n + 8;  // halves
-constexpr unsigned stage_bytes = (tile_m * tile_k + tile_k * tile_n) * sizeof(half);
-
-struct shared_tiles {
-    half a[stages][tile_m * pitch_a];
-    half b[stages][tile_k * pitch_b];
-    alignas(8) std::uint64_t full[stages];
-    alignas(8) std::uint64_t empty[stages];
+struct __align__(1024) shared_tiles {
+    half a[stages][tile_m * tile_k];
+    half b[stages][tile_n * tile_k];
+    std::uint64_t full[stages];
+    std::uint64_t empty[stages];
 };
 
 static __device__ __forceinline__ unsigned shared_address(const void *pointer) {
@@ -61,90 +59,122 @@ static __device__ __forceinline__ void barrier_wait(std::uint64_t *barrier, unsi
                  ::"r"(shared_address(barrier)), "r"(phase) : "memory");
 }
 
-static __device__ __forceinline__ void copy_row(half *to, const half *from, unsigned bytes, std::uint64_t *barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier)) : "memory");
+static __device__ __forceinline__ void copy_tile(half *to, const CUtensorMap &map, int k, int row, std::uint64_t *barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(shared_address(to)), "l"(&map), "r"(k), "r"(row), "r"(shared_address(barrier)) : "memory");
 }
 
-static __device__ __forceinline__ void produce(iket::recorder &trace, shared_tiles &tiles, const half *a, const half *b, int n, int k) {
-    const int lane = threadIdx.x % 32;
+static __device__ __forceinline__ void produce(iket::recorder &trace, shared_tiles &tiles, const CUtensorMap &a, const CUtensorMap &b, int k) {
     for (int step = 0; step < k / tile_k; step++) {
         const int stage = step % stages;
         barrier_wait(&tiles.empty[stage], (step / stages & 1) ^ 1);
         trace.range_push(ev::load, step);
-        if (lane == 0) barrier_expect(&tiles.full[stage], stage_bytes);
-        __syncwarp();
-        for (int row = lane; row < tile_m; row += 32)
-            copy_row(&tiles.a[stage][row * pitch_a], a + std::size_t(blockIdx.y * tile_m + row) * k + step * tile_k,
-                     tile_k * sizeof(half), &tiles.full[stage]);
-        for (int row = lane; row < tile_k; row += 32)
-            copy_row(&tiles.b[stage][row * pitch_b], b + std::size_t(step * tile_k + row) * n + blockIdx.x * tile_n,
-                     tile_n * sizeof(half), &tiles.full[stage]);
+        if (threadIdx.x % 32 == 0) {
+            barrier_expect(&tiles.full[stage], stage_bytes);
+            copy_tile(tiles.a[stage], a, step * tile_k, blockIdx.y * tile_m, &tiles.full[stage]);
+            copy_tile(tiles.b[stage], b, step * tile_k, blockIdx.x * tile_n, &tiles.full[stage]);
+        }
         __syncwarp();
         trace.range_pop();
     }
 }
 
-using accumulator = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
+// A matrix in shared memory as wgmma sees it: rows of 128 bytes, swizzled, groups of eight rows 1024 bytes apart.
+static __device__ __forceinline__ std::uint64_t descriptor(const half *matrix) {
+    return (shared_address(matrix) & 0x3FFFF) >> 4 | std::uint64_t(1) << 16 | std::uint64_t(1024 >> 4) << 32 | std::uint64_t(1) << 62;
+}
 
-static __device__ __forceinline__ void multiply_stage(const half *a, const half *b, accumulator (&sum)[4][2]) {
+#define SUM8(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), "+f"(sum[i + 6]), "+f"(sum[i + 7])
+
+// sum += A B^T for 64 x 128 x 16.
+static __device__ __forceinline__ void multiply(float (&sum)[64], std::uint64_t a, std::uint64_t b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"
+                 : SUM8(0), SUM8(8), SUM8(16), SUM8(24), SUM8(32), SUM8(40), SUM8(48), SUM8(56)
+                 : "l"(a), "l"(b));
+}
+#undef SUM8
+
+static __device__ __forceinline__ void multiply_stage(const half *a, const half *b, float (&left)[64], float (&right)[64]) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
     for (int inner = 0; inner < tile_k; inner += 16) {
-        wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left[4];
-        wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> right[2];
+        multiply(left, descriptor(a + inner), descriptor(b + inner));
+        multiply(right, descriptor(a + inner), descriptor(b + 128 * tile_k + inner));
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;\n wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+// A thread's values lie in pairs: eight columns apart, and eight rows apart.
+static __device__ __forceinline__ void store_half(const float (&sum)[64], float *out, int n) {
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane / 4, column = lane % 4 * 2;
 #pragma unroll
-        for (int i = 0; i < 4; i++) wmma::load_matrix_sync(left[i], a + i * 16 * pitch_a + inner, pitch_a);
-#pragma unroll
-        for (int j = 0; j < 2; j++) wmma::load_matrix_sync(right[j], b + inner * pitch_b + j * 16, pitch_b);
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-#pragma unroll
-            for (int j = 0; j < 2; j++) wmma::mma_sync(sum[i][j], left[i], right[j], sum[i][j]);
+    for (int i = 0; i < 64; i += 4) {
+        float *at = out + std::size_t(row) * n + column + i * 2;
+        *reinterpret_cast<float2 *>(at) = {sum[i], sum[i + 1]};
+        *reinterpret_cast<float2 *>(at + std::size_t(8) * n) = {sum[i + 2], sum[i + 3]};
     }
 }
 
 static __device__ __forceinline__ void consume(iket::recorder &trace, shared_tiles &tiles, float *c, int n, int k) {
-    const int warp = threadIdx.x / 32, row = warp / 4 * 64, column = warp % 4 * 32;
-    accumulator sum[4][2];
-#pragma unroll
-    for (int i = 0; i < 8; i++) wmma::fill_fragment(sum[i / 2][i % 2], 0.0f);
+    const int group = threadIdx.x / 128;
+    float left[64] = {}, right[64] = {};
     for (int step = 0; step < k / tile_k; step++) {
         const int stage = step % stages;
         trace.range_push(ev::wait, step);
         barrier_wait(&tiles.full[stage], step / stages & 1);
         trace.range_pop();
         trace.range_push(ev::product, step);
-        multiply_stage(&tiles.a[stage][row * pitch_a], &tiles.b[stage][column], sum);
-        __syncwarp();
+        multiply_stage(&tiles.a[stage][group * 64 * tile_k], tiles.b[stage], left, right);
         if (threadIdx.x % 32 == 0) barrier_arrive(&tiles.empty[stage]);
         __syncwarp();
         trace.range_pop();
     }
     auto scope = trace.range(ev::epilogue);
-    float *out = c + std::size_t(blockIdx.y * tile_m + row) * n + blockIdx.x * tile_n + column;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-#pragma unroll
-        for (int j = 0; j < 2; j++) wmma::store_matrix_sync(out + std::size_t(i * 16) * n + j * 16, sum[i][j], n, wmma::mem_row_major);
+    float *out = c + std::size_t(blockIdx.y * tile_m + group * 64) * n + blockIdx.x * tile_n;
+    store_half(left, out, n);
+    store_half(right, out + 128, n);
 }
 
-static __global__ void __launch_bounds__(32 * (consumers + 1)) gemm_kernel(const half *a, const half *b, float *c, int n, int k) {
-    extern __shared__ __align__(128) unsigned char memory[];
-    shared_tiles &tiles = *reinterpret_cast<shared_tiles *>(memory);
+static __global__ void __launch_bounds__(threads, 1)
+    gemm_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float *c, int n, int k) {
+    extern __shared__ unsigned char memory[];
+    shared_tiles &tiles = *reinterpret_cast<shared_tiles *>((reinterpret_cast<std::uintptr_t>(memory) + 1023) & ~std::uintptr_t(1023));
     IKET_KERNEL(trace);
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         for (int stage = 0; stage < stages; stage++) {
             barrier_init(&tiles.full[stage], 1);
-            barrier_init(&tiles.empty[stage], consumers);
+            barrier_init(&tiles.empty[stage], 8);
         }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
     __syncthreads();
-    if (threadIdx.x / 32 == consumers) produce(trace, tiles, a, b, n, k);
-    else consume(trace, tiles, c, n, k);
+    if (threadIdx.x >= 256 && threadIdx.x < 288) produce(trace, tiles, a, b, k);
+    else if (threadIdx.x < 256) consume(trace, tiles, c, n, k);
 }
 
-static void launch(const half *a, const half *b, float *c, int m, int n, int k) {
-    CHECK_CUDA(cudaFuncSetAttribute(gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(sizeof(shared_tiles))));
-    gemm_kernel<<<dim3(n / tile_n, m / tile_m), 32 * (consumers + 1), sizeof(shared_tiles)>>>(a, b, c, n, k);
+// The map of a matrix with rows of k halves, copied in boxes of so many rows by 64 halves.
+static CUtensorMap map_of(const half *matrix, int rows, int k, unsigned box_rows) {
+    void *entry = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    CHECK_CUDA(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found));
+    const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry);
+    const cuuint64_t size[2] = {cuuint64_t(k), cuuint64_t(rows)}, pitch[1] = {cuuint64_t(k) * sizeof(half)};
+    const cuuint32_t box[2] = {tile_k, box_rows}, step[2] = {1, 1};
+    CUtensorMap map;
+    if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<half *>(matrix), size, pitch, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+        std::exit(2);
+    return map;
+}
+
+static void launch(const CUtensorMap &a, const CUtensorMap &b, float *c, int m, int n, int k) {
+    const int shared = int(sizeof(shared_tiles)) + 1024;
+    CHECK_CUDA(cudaFuncSetAttribute(gemm_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    gemm_kernel<<<dim3(n / tile_n, m / tile_m), threads, shared>>>(a, b, c, n, k);
     CHECK_CUDA(cudaGetLastError());
 }
 
@@ -188,8 +218,8 @@ static double relative_difference(const std::vector<float> &got, const std::vect
 // Small by default, so that a trace of it is small; with an argument, that size and the share of cuBLAS's speed.
 int main(int argc, char **argv) {
     const int size = argc > 1 ? std::atoi(argv[1]) : 256;
-    if (size <= 0 || size % 128 != 0) {
-        std::fprintf(stderr, "usage: warp_gemm [SIZE], a multiple of 128\n");
+    if (size <= 0 || size % 256 != 0) {
+        std::fprintf(stderr, "usage: warp_gemm [SIZE], a multiple of 256\n");
         return 2;
     }
     const std::size_t count = std::size_t(size) * size;
@@ -207,17 +237,18 @@ int main(int argc, char **argv) {
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 2;
     const float one = 1, zero = 0;
     const auto cublas = [&] {
-        cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &one, b, CUDA_R_16F, size, a, CUDA_R_16F, size, &zero,
+        cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, size, size, size, &one, b, CUDA_R_16F, size, a, CUDA_R_16F, size, &zero,
                      reference, CUDA_R_32F, size, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     };
+    const CUtensorMap map_a = map_of(a, size, size, tile_m), map_b = map_of(b, size, size, tile_n);
     cublas();
-    launch(a, b, c, size, size, size);
+    launch(map_a, map_b, c, size, size, size);
     std::vector<float> got(count), want(count);
     CHECK_CUDA(cudaMemcpy(got.data(), c, count * sizeof(float), cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(want.data(), reference, count * sizeof(float), cudaMemcpyDeviceToHost));
     const double difference = relative_difference(got, want);
     if (argc > 1) {
-        const float ours = least_time([&] { launch(a, b, c, size, size, size); }), theirs = least_time(cublas);
+        const float ours = least_time([&] { launch(map_a, map_b, c, size, size, size); }), theirs = least_time(cublas);
         std::printf("warp_gemm %d: %.3f ms (%.0f TFLOP/s), cuBLAS %.3f ms: %.0f %% of its speed\n", size, ours,
                     2e-9 * size * size * size / ours, theirs, 100 * theirs / ours);
     }
