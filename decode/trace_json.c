@@ -229,14 +229,15 @@ static int read_rows(iket_trace_json *doc, iket_json_reader *reader, uint32_t la
 // An array of rows in a launch: noted in a mapped file, read from a pipe when it is wanted (lifetimes always are).
 static int meet_rows(iket_trace_json *doc, uint32_t launch, unsigned kind, iket_error *err) {
     iket_json_reader *reader = doc->reader;
+    int c = iket_scan_peek(&doc->scan, err);
+    if (c == 'n') return iket_scan_null(&doc->scan, err); // none, as some writers say it
+    if (c != '[') return iket_scan_array(&doc->scan, err);
     if (reader != NULL) {
         if (!(reader->kinds & kind) && kind != IKET_JSON_LIFETIME) return iket_scan_skip(&doc->scan, err);
         return read_rows(doc, reader, launch, kind, err);
     }
-    if (iket_scan_peek(&doc->scan, err) == '[') {
-        IKET_TRY(IKET_RESERVE(doc->spans, doc->span_count, doc->span_capacity, 1, err));
-        doc->spans[doc->span_count++] = (iket_json_span){iket_scan_offset(&doc->scan), launch, kind};
-    }
+    IKET_TRY(IKET_RESERVE(doc->spans, doc->span_count, doc->span_capacity, 1, err));
+    doc->spans[doc->span_count++] = (iket_json_span){iket_scan_offset(&doc->scan), launch, kind};
     return iket_scan_skip(&doc->scan, err);
 }
 
