@@ -9,7 +9,8 @@
 # So page.html also runs as it is from any static server, with no build.
 cmake_minimum_required(VERSION 3.25)
 
-# Joins the files named by the captures of `pattern` in the page, removes the tags, and fails on what would end an element early.
+# Joins the files named by the captures of `pattern` in the page and removes the tags. Fails on what would end an element
+# early.
 function(join_sources pattern result)
     string(REGEX MATCHALL "${pattern}" tags "${page}")
     set(joined "")
@@ -62,8 +63,8 @@ join_sources("<script type=\"text/plain\" id=\"worker-source\" data-src=\"([^\"]
 
 policy_hash("${style}" style_hash)
 policy_hash("${script}" script_hash)
-string(CONCAT policy "default-src 'none'; script-src ${script_hash}; style-src ${style_hash}; worker-src blob:; connect-src 'self'; "
-    "img-src data: blob:; base-uri 'none'; form-action 'none'")
+string(CONCAT policy "default-src 'none'; script-src ${script_hash}; style-src ${style_hash}; worker-src blob:; "
+    "connect-src 'self'; img-src data: blob:; base-uri 'none'; form-action 'none'")
 
 string(REPLACE "<!-- policy -->" "<meta http-equiv=\"Content-Security-Policy\" content=\"${policy}\">" page "${page}")
 string(REPLACE "<!-- style -->" "<style>${style}</style>" page "${page}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page.py [RANGES ...]: how fast the page loads and pans large traces, in headless Chromium, by the browser's own tracing.
+"""page.py [RANGES ...]: how fast the page loads and pans large traces in headless Chromium, by the browser's tracing.
 
     page.py 1000000 10000000
 
@@ -12,6 +12,7 @@ Python) and opened at 1280x720. Printed:
              thread was busy; worst: its longest task
 Needs tests/requirements.txt and iket-decode on PATH. Nothing but a table on stdout. Never run by ctest.
 """
+
 import json
 import pathlib
 import subprocess
@@ -32,8 +33,20 @@ def traced(page, action):
     events, done = [], []
     session.on("Tracing.dataCollected", lambda e: events.extend(e["value"]))
     session.on("Tracing.tracingComplete", lambda e: done.append(e))
-    session.send("Tracing.start", {"transferMode": "ReportEvents", "traceConfig": {
-        "includedCategories": ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline.frame", "devtools.timeline.frame"]}})
+    session.send(
+        "Tracing.start",
+        {
+            "transferMode": "ReportEvents",
+            "traceConfig": {
+                "includedCategories": [
+                    "toplevel",
+                    "devtools.timeline",
+                    "disabled-by-default-devtools.timeline.frame",
+                    "devtools.timeline.frame",
+                ]
+            },
+        },
+    )
     action()
     session.send("Tracing.end")
     while not done:
@@ -48,7 +61,11 @@ def main_thread(events):
     if not frames:
         return 0.0, 0.0, 0
     thread = (frames[0]["pid"], frames[0]["tid"])
-    tasks = [e["dur"] for e in events if (e["pid"], e["tid"]) == thread and e["name"] in ("RunTask", "ThreadControllerImpl::RunTask") and "dur" in e]
+    tasks = [
+        e["dur"]
+        for e in events
+        if (e["pid"], e["tid"]) == thread and e["name"] in ("RunTask", "ThreadControllerImpl::RunTask") and "dur" in e
+    ]
     return sum(tasks) / 1e6, max(tasks, default=0) / 1e3, len(frames)
 
 
@@ -88,24 +105,36 @@ def measure(context, address, ranges):
     settle(page, 300)
     timing = page.evaluate("iket.timing")
     counts = page.evaluate("iket.counts")
-    print("%s events (%s ranges) on %s warps, waited %.1f s" % tuple(f"{n:,}" if isinstance(n, int) else n for n in (
-        counts["events"], counts["ranges"], counts["warps"], time.monotonic() - started)))
-    print("  load   first frame %.2f s   all numbers %.2f s" % (timing["trace"] / 1000 + timing.get("draw", 0) / 1000, timing["shown"] / 1000))
+    print(
+        "%s events (%s ranges) on %s warps, waited %.1f s"
+        % tuple(
+            f"{n:,}" if isinstance(n, int) else n
+            for n in (counts["events"], counts["ranges"], counts["warps"], time.monotonic() - started)
+        )
+    )
+    print(
+        "  load   first frame %.2f s   all numbers %.2f s"
+        % (timing["trace"] / 1000 + timing.get("draw", 0) / 1000, timing["shown"] / 1000)
+    )
     for title, open_sms, share in VIEWS:
         prepare(page, open_sms, share)
         before, wall = page.evaluate("iket.frames"), []
         events = traced(page, lambda: wall.append(drag(page, PAN_SECONDS)))
         drawn = page.evaluate("iket.frames") - before
         busy, worst, _ = main_thread(events)
-        print("  pan    %-26s %5.1f frames/s   main %3.0f %%   worst %5.1f ms   %s rectangles" % (
-            title, drawn / wall[0], 100 * busy / wall[0], worst, f"{page.evaluate('iket.painted'):,}"))
+        print(
+            "  pan    %-26s %5.1f frames/s   main %3.0f %%   worst %5.1f ms   %s rectangles"
+            % (title, drawn / wall[0], 100 * busy / wall[0], worst, f"{page.evaluate('iket.painted'):,}")
+        )
     page.close()
 
 
 def serve_folder(folder):
     """iket-serve's address, with its process; None where it is not on PATH."""
     try:
-        process = subprocess.Popen(["iket-serve", "--port", "0", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        process = subprocess.Popen(
+            ["iket-serve", "--port", "0", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
     except FileNotFoundError:
         return None, None
     return process.stdout.readline().strip(), process
@@ -119,12 +148,19 @@ def main():
         for ranges in sizes:
             name = "s%d" % ranges
             decode(case / "iket.data.bin", folder, "--meta", str(case / "iket.data.json"), name=name, emit="html")
-            subprocess.run([sys.executable, str(maker), "--synthetic", str(ranges), "%s/%s.pftrace" % (folder, name)], check=True)
+            subprocess.run(
+                [sys.executable, str(maker), "--synthetic", str(ranges), "%s/%s.pftrace" % (folder, name)], check=True
+            )
         address, process = serve_folder(folder)
         try:
             with served(folder) as python_server, browser() as context:
                 address = address or python_server.address
-                print("served by", "iket-serve" if process else "Python's http.server", "·", json.dumps(context.browser.version if context.browser else "Chromium"))
+                print(
+                    "served by",
+                    "iket-serve" if process else "Python's http.server",
+                    "·",
+                    json.dumps(context.browser.version if context.browser else "Chromium"),
+                )
                 for ranges in sizes:
                     measure(context, address + "s%d.html" % ranges, ranges)
         finally:

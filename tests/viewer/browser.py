@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """browser.py: what the page's tests share: a static server that remembers its requests, Debian's Chromium, and traces.
 
-    with opened(folder, "name.html") as page: ...       a page that has settled
-    decode(input, folder, ...)                           iket-decode of PATH; gives the trace.json it wrote
+with opened(folder, "name.html") as page: ...       a page that has settled
+decode(input, folder, ...)                           iket-decode of PATH; gives the trace.json it wrote
 """
+
 import contextlib
 import functools
 import gzip
@@ -19,8 +20,10 @@ import time
 from playwright.sync_api import sync_playwright
 
 FIXTURES = pathlib.Path(os.environ.get("IKET_FIXTURES", pathlib.Path(__file__).parents[2] / "fixtures/golden"))
-ARGUMENTS = ("--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
-             "--disable-sync --no-first-run").split()
+ARGUMENTS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
+    "--disable-sync --no-first-run"
+).split()
 
 
 def check(condition, what):
@@ -66,11 +69,16 @@ def served(folder, claims=None):
 
 @contextlib.contextmanager
 def browser(width=1280, height=720, dark=False):
-    """A fresh Chromium; gives a context whose .requests are all that its pages asked for and .errors all they complained of."""
+    """A fresh Chromium; gives a context with .requests, all that its pages asked for, and .errors, all they complained of."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, sync_playwright() as play:
         context = play.chromium.launch_persistent_context(
-            profile, executable_path="/usr/bin/chromium", args=ARGUMENTS, viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light", accept_downloads=True)
+            profile,
+            executable_path="/usr/bin/chromium",
+            args=ARGUMENTS,
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            accept_downloads=True,
+        )
         context.requests, context.errors = [], []
         context.on("request", lambda r: context.requests.append(r.url))
         context.on("weberror", lambda e: context.errors.append(str(e.error)))
@@ -85,7 +93,9 @@ def settle(page, seconds=60):
     """Waits until the page shows its trace with all numbers, or says that it cannot. Gives which."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        state = page.evaluate("window.iket && iket.state !== 'loading' && (iket.state !== 'shown' || iket.settled) ? iket.state : ''")
+        state = page.evaluate(
+            "window.iket && iket.state !== 'loading' && (iket.state !== 'shown' || iket.settled) ? iket.state : ''"
+        )
         if state:
             return state
         page.wait_for_timeout(30)
@@ -113,8 +123,22 @@ def opened(folder, name, **look):
 
 def decode(source, folder, *arguments, name="t", emit="pftrace,pftrace.gz,json,html"):
     """Runs iket-decode; gives its trace.json."""
-    subprocess.run(["iket-decode", "--quiet", "--force", "--output-dir", str(folder), "--name", name, "--emit", emit, *arguments, str(source)],
-                   check=True)
+    subprocess.run(
+        [
+            "iket-decode",
+            "--quiet",
+            "--force",
+            "--output-dir",
+            str(folder),
+            "--name",
+            name,
+            "--emit",
+            emit,
+            *arguments,
+            str(source),
+        ],
+        check=True,
+    )
     path = pathlib.Path(folder) / (name + ".trace.json")
     return json.loads(path.read_text()) if path.exists() else None
 

@@ -8,6 +8,7 @@
 It is test material of the page: an encoder independent of the decoder's, small enough to see what each byte is for, and
 the maker of traces too large to keep.
 """
+
 import argparse
 import gzip
 import json
@@ -87,10 +88,14 @@ class Writer:
         self.events.sort(key=lambda e: e[0])  # stable: at one time the order of the records stands
         start = self.events[0][0]
         clocks = blob(1, number(1, 64) + number(2, start) + number(3, 1)) + blob(1, number(1, 6) + number(2, start))
-        interned = b"".join(blob(field, number(1, iid) + blob(2, text))
-                            for field, table in ((1, self.categories), (2, self.names), (3, self.annotations))
-                            for text, iid in table.items())
-        out.write(packet(number(10, 1) + number(13, 3) + blob(59, number(58, 64)) + blob(6, clocks) + blob(12, interned)))
+        interned = b"".join(
+            blob(field, number(1, iid) + blob(2, text))
+            for field, table in ((1, self.categories), (2, self.names), (3, self.annotations))
+            for text, iid in table.items()
+        )
+        out.write(
+            packet(number(10, 1) + number(13, 3) + blob(59, number(58, 64)) + blob(6, clocks) + blob(12, interned))
+        )
         for body in self.tracks:
             out.write(packet(SEQUENCE + blob(60, body)))
         last = start
@@ -134,8 +139,14 @@ def encode(trace, out):
         track = writer.track(group, "Diagnostics", 0)
         for counter, count in counters.items():
             text = PLAIN.get(counter, counter + ": %d") % count
-            writer.event(first, INSTANT, track, text, "diagnostic",
-                         writer.annotation("counter", 6, counter) + writer.annotation("count", 3, count))
+            writer.event(
+                first,
+                INSTANT,
+                track,
+                text,
+                "diagnostic",
+                writer.annotation("counter", 6, counter) + writer.annotation("count", 3, count),
+            )
     kernels = {}
     for launch, key, ordinal in launches:
         name = launch["kernelName"]
@@ -149,7 +160,9 @@ def encode(trace, out):
 def encode_launch(writer, launch, key, ordinal, row, strings, places):
     lives = launch["warpLifetimes"]
     note = writer.annotation
-    facts = note("launch", 3, ordinal) + note("grid_id", 3, launch["gridId"]) + note("context_id", 3, launch["contextId"])
+    facts = (
+        note("launch", 3, ordinal) + note("grid_id", 3, launch["gridId"]) + note("context_id", 3, launch["contextId"])
+    )
     facts += note("grid", 6, " x ".join(str(launch["gridDim" + a]) for a in "XYZ"))
     facts += note("block", 6, " x ".join(str(launch["blockDim" + a]) for a in "XYZ"))
     if key:
@@ -157,8 +170,10 @@ def encode_launch(writer, launch, key, ordinal, row, strings, places):
     facts += note("warps", 3, len(lives)) + note("sms", 3, len({places[l["locIdx"]]["smId"] for l in lives}))
     facts += note("markers", 3, len(launch["markers"])) + note("ranges", 3, len(launch["ranges"]))
     writer.event(min(l["startTs"] for l in lives), BEGIN, row, launch["kernelName"], "launch", facts)
-    tracks, order = {}, sorted(lives, key=lambda l: (places[l["locIdx"]]["smId"], places[l["locIdx"]]["ctaId"][::-1],
-                                                     places[l["locIdx"]]["warpId"]))
+    tracks, order = {}, sorted(
+        lives,
+        key=lambda l: (places[l["locIdx"]]["smId"], places[l["locIdx"]]["ctaId"][::-1], places[l["locIdx"]]["warpId"]),
+    )
 
     def child(parent, name, rank, explicit=True):
         if (parent, name) not in tracks:
@@ -193,16 +208,28 @@ def encode_warp(writer, warp, life, markers, ranges, strings, child):
 
     def end(r, track):
         last = r["internalEvents"][-1] if len(r["internalEvents"]) > 1 else {}
-        notes = payload_of(writer, last, "end_payload") + (writer.annotation("unclosed", 2, 1) if r.get("unclosed") else b"")
+        notes = payload_of(writer, last, "end_payload") + (
+            writer.annotation("unclosed", 2, 1) if r.get("unclosed") else b""
+        )
         writer.event(r["endTs"], END, track, annotations=notes)
 
     def begin(r, track, category):
-        writer.event(r["startTs"], BEGIN, track, strings[r["rangeNameIdx"]], category,
-                     payload_of(writer, r["internalEvents"][0], "payload"))
+        writer.event(
+            r["startTs"],
+            BEGIN,
+            track,
+            strings[r["rangeNameIdx"]],
+            category,
+            payload_of(writer, r["internalEvents"][0], "payload"),
+        )
 
     for r in sorted((r for r in ranges if r["rangeType"] == 2), key=lambda r: (r["startTs"], -r["endTs"])):
-        while stack and (stack[-1]["endTs"] < r["startTs"] or stack[-1]["endTs"] == r["startTs"] < r["endTs"]
-                         or stack[-1]["endTs"] == r["startTs"] == r["endTs"] and stack[-1]["startTs"] == r["startTs"]):
+        while stack and (
+            stack[-1]["endTs"] < r["startTs"]
+            or stack[-1]["endTs"] == r["startTs"] < r["endTs"]
+            or stack[-1]["endTs"] == r["startTs"] == r["endTs"]
+            and stack[-1]["startTs"] == r["startTs"]
+        ):
             end(stack.pop(), warp)
         begin(r, warp, "range")
         stack.append(r)
@@ -213,8 +240,14 @@ def encode_warp(writer, warp, life, markers, ranges, strings, child):
         begin(r, track, "token")
         end(r, track)
     for m in sorted(markers, key=lambda m: m["timestamp"]):
-        writer.event(m["timestamp"], INSTANT, child(warp, "markers", 1, False), strings[m["markerNameIdx"]], "marker",
-                     payload_of(writer, m, "payload"))
+        writer.event(
+            m["timestamp"],
+            INSTANT,
+            child(warp, "markers", 1, False),
+            strings[m["markerNameIdx"]],
+            "marker",
+            payload_of(writer, m, "payload"),
+        )
     writer.event(life["endTs"], END, warp)
 
 
@@ -225,13 +258,24 @@ def synthetic(ranges, out, sms=132):
     group = writer.track(0, "Launches", 0)
     row = writer.track(writer.track(group, "synthetic_gemm", 1), "launch 0", 0)
     for sm in range(sms):
-        cta = writer.track(writer.track(row, "SM %d (GPC %d, TPC %d)" % (sm, sm % 8, sm // 16), sm), "CTA (%d, 0, 0)" % sm, sm)
+        cta = writer.track(
+            writer.track(row, "SM %d (GPC %d, TPC %d)" % (sm, sm % 8, sm // 16), sm), "CTA (%d, 0, 0)" % sm, sm
+        )
         for warp in range(8):
             track = writer.track(cta, "warp %d" % warp, warp)
             warps.append((track, writer.track(track, "markers", 1, False), sm, warp))
     start = 1796112531294623904
     tiles = max(1, ranges // (len(warps) * 17))
-    for text in ("synthetic_gemm", "warp lifetime", "tile", "wait_full", "mma", "load_acquire", "load_issue", "tile_done"):
+    for text in (
+        "synthetic_gemm",
+        "warp lifetime",
+        "tile",
+        "wait_full",
+        "mma",
+        "load_acquire",
+        "load_issue",
+        "tile_done",
+    ):
         writer.intern(writer.names, text)
     for text in ("launch", "lifetime", "range", "marker"):
         writer.intern(writer.categories, text)
@@ -239,8 +283,16 @@ def synthetic(ranges, out, sms=132):
         writer.intern(writer.annotations, text)
     total = len(warps) * tiles * 17
     note = writer.annotation
-    facts = (note("launch", 3, 0) + note("grid_id", 3, 7) + note("grid", 6, "%d x 1 x 1" % sms) + note("block", 6, "256 x 1 x 1") +
-             note("warps", 3, len(warps)) + note("sms", 3, sms) + note("markers", 3, len(warps) * tiles) + note("ranges", 3, total))
+    facts = (
+        note("launch", 3, 0)
+        + note("grid_id", 3, 7)
+        + note("grid", 6, "%d x 1 x 1" % sms)
+        + note("block", 6, "256 x 1 x 1")
+        + note("warps", 3, len(warps))
+        + note("sms", 3, sms)
+        + note("markers", 3, len(warps) * tiles)
+        + note("ranges", 3, total)
+    )
     writer.event(start, BEGIN, row, "synthetic_gemm", "launch", facts)
     for track, _, sm, _ in warps:
         writer.event(start + 32 * (sm % 7), BEGIN, track, "warp lifetime", "lifetime")

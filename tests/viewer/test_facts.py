@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_facts.py: for every golden input the page shows what the trace.json says: counts, totals per name to the
 nanosecond, and of each event every field (of a large trace, of every 97th)."""
+
 import collections
 import math
 
@@ -35,28 +36,58 @@ def expected_events(trace):
             inner = r["internalEvents"]
             kind = "token range" if r["rangeType"] == 1 else "range"
             events[key(kind, strings[r["rangeNameIdx"]], r["startTs"], r["endTs"], r["warpLocIdxs"][0])].append(
-                (inner[0], inner[1] if len(inner) > 1 else None))
+                (inner[0], inner[1] if len(inner) > 1 else None)
+            )
         for life in launch["warpLifetimes"]:
-            events[key("warp lifetime", "warp lifetime", life["startTs"], life["endTs"], life["locIdx"])].append((None, None))
+            events[key("warp lifetime", "warp lifetime", life["startTs"], life["endTs"], life["locIdx"])].append(
+                (None, None)
+            )
     return events
 
 
 def check_fields(case, page, trace, every):
     events = expected_events(trace)
     total = page.evaluate("iket.counts.events")
-    shown = page.evaluate("""(every) => { const all = []; for (let i = 0; i < iket.counts.events; i += every) all.push(iket.fields(i)); return all; }""", every)
+    shown = page.evaluate(
+        """(every) => {
+          const all = [];
+          for (let i = 0; i < iket.counts.events; i += every) all.push(iket.fields(i));
+          return all;
+        }""",
+        every,
+    )
     seen = 0
     for fields in shown:
         if fields["kind"] in ("launch", "diagnostic"):
             continue
         start = fields.get("start", fields.get("time"))
-        key = (fields["kind"], fields["name"], start, str(fields.get("end")), int(fields["SM"].split()[0]), fields["CTA"], fields["warp"])
+        key = (
+            fields["kind"],
+            fields["name"],
+            start,
+            str(fields.get("end")),
+            int(fields["SM"].split()[0]),
+            fields["CTA"],
+            fields["warp"],
+        )
         check(events.get(key), "%s: the page has %r, the trace.json does not" % (case, key))
-        match = [e for e in events[key] if payload_matches(fields.get("payload"), e[0]) and payload_matches(fields.get("end payload"), e[1])]
-        check(match, "%s: payload of %r: %r %r, expected one of %r" % (case, key, fields.get("payload"), fields.get("end payload"), events[key]))
+        match = [
+            e
+            for e in events[key]
+            if payload_matches(fields.get("payload"), e[0]) and payload_matches(fields.get("end payload"), e[1])
+        ]
+        check(
+            match,
+            "%s: payload of %r: %r %r, expected one of %r"
+            % (case, key, fields.get("payload"), fields.get("end payload"), events[key]),
+        )
         events[key].remove(match[0])
         if "duration" in fields:
-            same(fields["duration"].replace(",", ""), "%d ns" % (int(fields["end"]) - int(fields["start"])), case + ": duration")
+            same(
+                fields["duration"].replace(",", ""),
+                "%d ns" % (int(fields["end"]) - int(fields["start"])),
+                case + ": duration",
+            )
         seen += 1
     if every == 1:
         left = [k for k, v in events.items() if v]
@@ -69,7 +100,9 @@ def check_totals(case, page, trace):
     want = collections.defaultdict(list)
     for launch in launches_of(trace):
         for r in launch["ranges"]:
-            want["token range" if r["rangeType"] == 1 else "range", strings[r["rangeNameIdx"]]].append(r["endTs"] - r["startTs"])
+            want["token range" if r["rangeType"] == 1 else "range", strings[r["rangeNameIdx"]]].append(
+                r["endTs"] - r["startTs"]
+            )
         for m in launch["markers"]:
             want["marker", strings[m["markerNameIdx"]]].append(0)
         for life in launch["warpLifetimes"]:
@@ -80,8 +113,11 @@ def check_totals(case, page, trace):
         durations.sort()
         rank = lambda p: durations[max(0, -(-len(durations) * p // 100) - 1)]
         s = got[name]
-        same((s["count"], int(s["total"]), s["p50"], s["p99"], s["max"]),
-             (len(durations), sum(durations), rank(50), rank(99), durations[-1]), "%s: count, total, p50, p99, max of %s" % (case, name))
+        same(
+            (s["count"], int(s["total"]), s["p50"], s["p99"], s["max"]),
+            (len(durations), sum(durations), rank(50), rank(99), durations[-1]),
+            "%s: count, total, p50, p99, max of %s" % (case, name),
+        )
 
 
 def test(folder):
@@ -97,7 +133,10 @@ def test(folder):
             same(counts["markers"], sum(len(l["markers"]) for l in launches), case + ": markers")
             same(counts["warps"], sum(len(l["warpLifetimes"]) for l in launches), case + ": warps")
             nonzero = sum(1 for v in trace["diagnostics"].values() if v)
-            check(counts["diagnostics"] >= nonzero, case + ": diagnostics %d, expected %d" % (counts["diagnostics"], nonzero))
+            check(
+                counts["diagnostics"] >= nonzero,
+                case + ": diagnostics %d, expected %d" % (counts["diagnostics"], nonzero),
+            )
             same(page.locator("#banner").is_visible(), counts["diagnostics"] > 0, case + ": banner")
             check_totals(case, page, trace)
             check_fields(case, page, trace, 1 if counts["events"] < 6000 else 97)

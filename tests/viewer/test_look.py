@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_look.py [FOLDER]: light and dark, contrast, nothing cut off at 1280x720, everything named for a screen reader, the
 map and the timeline painted. Leaves its pictures in FOLDER."""
+
 import pathlib
 import struct
 import sys
@@ -16,8 +17,8 @@ def pixels(png):
     """(width, height, rows of RGB or RGBA bytes, bytes a pixel) of a PNG, by the letter of its filters."""
     at, data, width, height, size = 8, b"", 0, 0, 3
     while at < len(png):
-        length, kind = struct.unpack(">I4s", png[at:at + 8])
-        body = png[at + 8:at + 8 + length]
+        length, kind = struct.unpack(">I4s", png[at : at + 8])
+        body = png[at + 8 : at + 8 + length]
         if kind == b"IHDR":
             width, height, _, colour = struct.unpack(">IIBB", body[:10])
             size = {2: 3, 6: 4}[colour]
@@ -26,7 +27,7 @@ def pixels(png):
         at += length + 12
     raw, stride, rows, last = zlib.decompress(data), width * size, [], bytes(width * size)
     for y in range(height):
-        kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1 : (y + 1) * (stride + 1)])
         for x in range(stride):
             a, b, c = (line[x - size] if x >= size else 0), last[x], (last[x - size] if x >= size else 0)
             if kind == 1:
@@ -49,27 +50,40 @@ def colours(page, selector):
     counts = {}
     for row in rows:
         for x in range(0, len(row), size):
-            pixel = row[x:x + 3]
+            pixel = row[x : x + 3]
             counts[pixel] = counts.get(pixel, 0) + 1
     return sum(1 for n in counts.values() if n > width * height / 1000)
 
 
 CONTRAST = """() => {
-  const style = getComputedStyle(document.documentElement), get = (k) => style.getPropertyValue('--' + k).trim();
-  const light = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const pairs = [['ink', 'panel'], ['ink-soft', 'panel'], ['ink-faint', 'panel'], ['ink-soft', 'group'], ['ink-faint', 'hover'], ['warn', 'warn-ground'], ['select', 'panel']];
-  return pairs.map(([a, b]) => { const [x, y] = [light(get(a)), light(get(b))].sort((p, q) => q - p); return [a, b, (x + 0.05) / (y + 0.05)]; });
+  const style = getComputedStyle(document.documentElement);
+  const part = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = (name) => {
+    const hex = style.getPropertyValue('--' + name).trim();
+    const [r, g, b] = [1, 3, 5].map((i) => part(parseInt(hex.slice(i, i + 2), 16) / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const pairs = [['ink', 'panel'], ['ink-soft', 'panel'], ['ink-faint', 'panel'], ['ink-soft', 'group'],
+    ['ink-faint', 'hover'], ['warn', 'warn-ground'], ['select', 'panel']];
+  return pairs.map(([a, b]) => {
+    const [high, low] = [light(a), light(b)].sort((p, q) => q - p);
+    return [a, b, (high + 0.05) / (low + 0.05)];
+  });
 }"""
 
-UNNAMED = """() => [...document.querySelectorAll('button, input, select, canvas, [role]')].filter((e) => e.offsetParent !== null && !e.closest('[aria-hidden=true]') &&
-  !(e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length || e.getAttribute('aria-labelledby'))).map((e) => e.outerHTML.slice(0, 90))"""
+UNNAMED = """() => [...document.querySelectorAll('button, input, select, canvas, [role]')]
+  .filter((e) => e.offsetParent !== null && !e.closest('[aria-hidden=true]'))
+  .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length || e.getAttribute('aria-labelledby')))
+  .map((e) => e.outerHTML.slice(0, 90))"""
 
 # Elements whose text is cut though nothing says so.
-CUT = """() => [...document.querySelectorAll('#bar button, #side h2, #side th, #side td.n, #tabs button, #status-hint')].filter((e) => !e.closest('.longest')).filter((e) => {
-  const box = e.getBoundingClientRect();
-  return box.width > 0 && (box.right > innerWidth + 1 || box.bottom > innerHeight + 1 || e.scrollWidth > e.clientWidth + 2);
-}).map((e) => e.outerHTML.slice(0, 90))"""
+CUT = """() => [...document.querySelectorAll('#bar button, #side h2, #side th, #side td.n, #tabs button, #status-hint')]
+  .filter((e) => !e.closest('.longest'))
+  .filter((e) => {
+    const box = e.getBoundingClientRect(), outside = box.right > innerWidth + 1 || box.bottom > innerHeight + 1;
+    return box.width > 0 && (outside || e.scrollWidth > e.clientWidth + 2);
+  })
+  .map((e) => e.outerHTML.slice(0, 90))"""
 
 
 def look(folder, width, height, dark):
@@ -79,7 +93,11 @@ def look(folder, width, height, dark):
         same(page.evaluate("document.documentElement.dataset.theme"), theme, "theme")
         for a, b, ratio in page.evaluate(CONTRAST):
             check(ratio >= 4.5, "%s: contrast of %s on %s is %.2f" % (name, a, b, ratio))
-        same(page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"), [width, height], name + ": the page does not scroll")
+        same(
+            page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"),
+            [width, height],
+            name + ": the page does not scroll",
+        )
         same(page.evaluate(CUT), [], name + ": cut off")
         same(page.evaluate(UNNAMED), [], name + ": without a name")
         check(colours(page, "#heat") >= 5, name + ": colours in the map")
@@ -94,7 +112,9 @@ def look(folder, width, height, dark):
         same(page.evaluate("document.documentElement.dataset.theme"), "light" if dark else "dark", "theme after T")
         page.reload()
         settle(page)
-        same(page.evaluate("document.documentElement.dataset.theme"), "light" if dark else "dark", "theme is remembered")
+        same(
+            page.evaluate("document.documentElement.dataset.theme"), "light" if dark else "dark", "theme is remembered"
+        )
 
 
 def test(folder):

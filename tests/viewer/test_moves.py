@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_moves.py: mouse and keyboard on the real GEMM: the first screen, zoom, pan, opening rows, hover, selection, steps
 between events, search, the link, CSV."""
+
 import csv
 import io
 import re
@@ -31,7 +32,7 @@ def first_screen(page, trace):
     rows = page.locator("#names-section tbody tr").all_inner_texts()
     same(len(rows), 9, "rows of the table")
     check("load_acquire" in rows[0] and "4,096" in rows[0], rows[0])
-    launch, = page.evaluate("iket.launches")
+    (launch,) = page.evaluate("iket.launches")
     lives = trace["launches"][0]["warpLifetimes"]
     places = trace["locationTable"]
     first, last = {}, {}
@@ -87,7 +88,7 @@ def open_and_hover(page):
     settle(page)
     names = [r["name"] for r in page.evaluate("iket.rows")]
     at = names.index("CTA (0, 0, 10)")
-    same(names[at + 1:at + 9], ["warp %d" % w for w in range(8)], "rows under the CTA")
+    same(names[at + 1 : at + 9], ["warp %d" % w for w in range(8)], "rows under the CTA")
     event = page.evaluate("iket.find('mma_tile', 100000).find((e) => iket.placeOf(e))")
     place = page.evaluate("(e) => iket.placeOf(e)", event)
     page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
@@ -133,7 +134,9 @@ def rows_by_keyboard(page):
     page.locator("#timeline").focus()
     press(page, "Home")
     press(page, "ArrowDown")
-    check("launch 0" in page.locator("#live").inner_text(), "the row is announced: " + page.locator("#live").inner_text())
+    check(
+        "launch 0" in page.locator("#live").inner_text(), "the row is announced: " + page.locator("#live").inner_text()
+    )
     count = len(page.evaluate("iket.rows"))
     press(page, "Enter")
     same(len(page.evaluate("iket.rows")), 2, "rows with the launch closed")
@@ -157,8 +160,13 @@ def select_span(page, trace):
     low, high = int(page.evaluate("iket.t0")) + span["from"], int(page.evaluate("iket.t0")) + span["to"]
     strings = trace["stringTable"]
     t0 = int(page.evaluate("iket.t0"))
-    want = [r["endTs"] - r["startTs"] for r in trace["launches"][0]["ranges"]
-            if strings[r["rangeNameIdx"]] == "epilogue" and r["endTs"] - t0 > span["from"] and r["startTs"] - t0 <= span["to"]]
+    want = [
+        r["endTs"] - r["startTs"]
+        for r in trace["launches"][0]["ranges"]
+        if strings[r["rangeNameIdx"]] == "epilogue"
+        and r["endTs"] - t0 > span["from"]
+        and r["startTs"] - t0 <= span["to"]
+    ]
     check(low < high, "span")
     got = [s for s in page.evaluate("iket.stats") if s["name"] == "epilogue"]
     same([(s["count"], int(s["total"])) for s in got], [(len(want), sum(want))] if want else [], "epilogue in the span")
@@ -222,6 +230,35 @@ def table(page):
     check("payload" in page.locator("#tab-body").inner_text(), "payload tab")
 
 
+def roles(page, trace):
+    """Per role: of its warps' lifetime, what works and what waits, each moment counted in the innermost range."""
+    page.locator("#tab-roles").click()
+    page.locator("#roles-table").wait_for()
+    strings, places = trace["stringTable"], trace["locationTable"]
+    total = {name: 0 for name in strings}
+    for r in trace["launches"][0]["ranges"]:
+        total[strings[r["rangeNameIdx"]]] += r["endTs"] - r["startTs"]
+    life = {0: 0, 4: 0}
+    for l in trace["launches"][0]["warpLifetimes"]:
+        number = places[l["locIdx"]]["warpId"]
+        if number == 0 or number >= 4:
+            life[min(number, 4)] += l["endTs"] - l["startTs"]
+    got = {s["name"]: (s["warps"], s["lifetime"], s["wait"], s["work"]) for s in page.evaluate("iket.roleSums")}
+    same(
+        got["load_tile"],
+        (132, life[0], total["load_acquire"], total["load_tile"] - total["load_acquire"]),
+        "the producers",
+    )
+    same(got["mma_tile"], (528, life[4], total["mma_wait"], total["mma_tile"] - total["mma_wait"]), "the consumers")
+    same(got["-"][0], 396, "warps without a range")
+    check("4-7" in page.locator("#roles-table").inner_text(), page.locator("#roles-table").inner_text())
+    page.locator("#roles-table tr", has_text="load_tile").click()
+    settle(page)
+    same(page.locator("#query-result").inner_text(), "132 warps", "rows of the role")
+    page.locator("#query").fill("")
+    settle(page)
+
+
 def save_csv(page, trace):
     """The chosen name alone, exact."""
     page.locator("#show-files").click()
@@ -230,7 +267,9 @@ def save_csv(page, trace):
     lines = list(csv.DictReader(io.StringIO(open(download.value.path(), newline="").read())))
     page.keyboard.press("Escape")
     strings = trace["stringTable"]
-    want = sorted((r["startTs"], r["endTs"]) for r in trace["launches"][0]["ranges"] if strings[r["rangeNameIdx"]] == "epilogue")
+    want = sorted(
+        (r["startTs"], r["endTs"]) for r in trace["launches"][0]["ranges"] if strings[r["rangeNameIdx"]] == "epilogue"
+    )
     same(sorted((int(l["start_ns"]), int(l["end_ns"])) for l in lines), want, "times in the CSV")
     same({l["name"] for l in lines}, {"epilogue"}, "names in the CSV")
     links = page.locator("#dialog a").all_inner_texts()
@@ -270,6 +309,7 @@ def test(folder):
         select_span(page, trace)
         search(page, trace)
         table(page)
+        roles(page, trace)
         save_csv(page, trace)
         link(page)
 

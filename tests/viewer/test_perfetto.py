@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_perfetto.py: the hand-over to the Perfetto UI, with a stand-in that speaks its messages on another origin: what
 is sent, only after the answer, only to that origin; a window that was held back; an address that is remembered."""
+
 import hashlib
 
 from browser import browser, check, gemm, go, in_folder, same, served, settle
@@ -17,7 +18,8 @@ window.addEventListener('message', async (e) => {
   }
   const { buffer, title, fileName } = e.data.perfetto;
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', buffer));
-  window.got.push({ title, fileName, size: buffer.byteLength, hash: [...hash].map((b) => b.toString(16).padStart(2, '0')).join('') });
+  const hex = [...hash].map((b) => b.toString(16).padStart(2, '0')).join('');
+  window.got.push({ title, fileName, size: buffer.byteLength, hash: hex });
 });
 </script>"""
 
@@ -57,7 +59,11 @@ def test(folder):
         page.locator("#perfetto-address").fill(ui.address)
         got, pings = hand_over(context, page, ui, "#perfetto-open")
         same(len(got), 1, "traces handed over")
-        same((got[0]["fileName"], got[0]["size"], got[0]["hash"]), ("t.pftrace.gz", len(data), hashlib.sha256(data).hexdigest()), "what was handed over")
+        same(
+            (got[0]["fileName"], got[0]["size"], got[0]["hash"]),
+            ("t.pftrace.gz", len(data), hashlib.sha256(data).hexdigest()),
+            "what was handed over",
+        )
         check(pings >= 3, "it asks until it is answered")
         same(page.locator("#perfetto-state").inner_text(), "Handed over.", "state")
         # The address is kept; a window that the browser holds back is offered again.
@@ -68,14 +74,25 @@ def test(folder):
         same(page.locator("#perfetto-address").input_value(), ui.address, "the remembered address")
         page.locator("#perfetto-open").click()
         page.locator("#perfetto-again").wait_for()
-        check("did not allow" in page.locator("#perfetto-state").inner_text(), page.locator("#perfetto-state").inner_text())
+        check(
+            "did not allow" in page.locator("#perfetto-state").inner_text(),
+            page.locator("#perfetto-state").inner_text(),
+        )
         got, _ = hand_over(context, page, ui, "#perfetto-again")
         same(got[0]["hash"], hashlib.sha256(data).hexdigest(), "what was handed over at the second try")
         # ?perfetto= names the address in the page's own.
         other = go(context, server.address + "t.html?perfetto=https://perfetto.example/")
         other.locator("#show-perfetto").click()
-        same(other.locator("#perfetto-address").input_value(), "https://perfetto.example/", "the address of the parameter")
-        outside = [u for u in context.requests if not u.startswith((server.address, ui.address, "blob:" + server.address, "data:"))]
+        same(
+            other.locator("#perfetto-address").input_value(),
+            "https://perfetto.example/",
+            "the address of the parameter",
+        )
+        outside = [
+            u
+            for u in context.requests
+            if not u.startswith((server.address, ui.address, "blob:" + server.address, "data:"))
+        ]
         same(outside, [], "requests elsewhere")
         same(context.errors, [], "errors in the console")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_scale.py: a large trace. What a frame paints is bound by pixels, at every zoom; nothing is lost on the way."""
+
 import pathlib
 import subprocess
 import sys
@@ -17,7 +18,11 @@ def test(folder):
     tiles = RANGES // (132 * 8 * 17)
     with opened(folder, "t.html") as page:
         counts = page.evaluate("iket.counts")
-        same((counts["warps"], counts["ranges"], counts["markers"]), (1056, 1056 * tiles * 17, 1056 * tiles), "warps, ranges, markers")
+        same(
+            (counts["warps"], counts["ranges"], counts["markers"]),
+            (1056, 1056 * tiles * 17, 1056 * tiles),
+            "warps, ranges, markers",
+        )
         for sm in (3, 4, 5):
             line = page.evaluate("(sm) => iket.placeOfSm(sm)", sm)
             page.mouse.click(line["x"] + 300, line["y"] + 1)

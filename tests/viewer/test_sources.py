@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_sources.py: where the page gets its trace from, and what it says when there is none or a bad one."""
+
 import gzip
 import os
 import shutil
@@ -25,12 +26,16 @@ def fallbacks(folder):
         with served(keep(folder, folder / ("only%d" % number), suffix)) as server, browser() as context:
             page = go(context, server.address + "t.html")
             same(page.state, "shown", "state with only " + suffix)
-            facts = page.evaluate("[iket.t0, iket.stats.map(({ cls, ...s }) => s), iket.launches, Object.entries(iket.counts).sort()]")
+            facts = page.evaluate(
+                "[iket.t0, iket.stats.map(({ cls, ...s }) => s), iket.launches, Object.entries(iket.counts).sort()]"
+            )
             expected = expected or facts
             same(facts, expected, "what is shown from " + suffix)
             asked = [p.split("?")[0] for p in server.paths if p != "/t.html"]
             check(asked[-1] == "/t" + suffix, "asked for %r" % asked)
-            outside = [u for u in context.requests if not u.startswith((server.address, "blob:" + server.address, "data:"))]
+            outside = [
+                u for u in context.requests if not u.startswith((server.address, "blob:" + server.address, "data:"))
+            ]
             same(outside, [], "requests that leave the origin")
 
 
@@ -89,10 +94,15 @@ def bad(folder):
     whole = (folder / "t.pftrace").read_bytes()
     middle = len(whole) // 2
     cases = {
-        "empty": (b"", "is empty"), "noise": (os.urandom(1).join([b"\xff\xfe"] * 99), "neither"), "text": (b"hello, world\n", "neither"),
-        "tail": (whole[:middle] + b"\x00\x01\x02" + whole[middle:], "byte"), "json": (b'{"launches": [{"markers": [{', "expected"),
-        "other json": (b'{"traceEvents": []}', "no launch"), "gzip": ((folder / "t.pftrace.gz").read_bytes()[:5000], "t.pftrace"),
-        "endless varint": (b"\x0a\xff\xff\xff\xff\xff\xff\xff", "byte 0"), "lying field": (b"\x0a\x04\x62\x7f\x00\x00", "byte"),
+        "empty": (b"", "is empty"),
+        "noise": (os.urandom(1).join([b"\xff\xfe"] * 99), "neither"),
+        "text": (b"hello, world\n", "neither"),
+        "tail": (whole[:middle] + b"\x00\x01\x02" + whole[middle:], "byte"),
+        "json": (b'{"launches": [{"markers": [{', "expected"),
+        "other json": (b'{"traceEvents": []}', "no launch"),
+        "gzip": ((folder / "t.pftrace.gz").read_bytes()[:5000], "t.pftrace"),
+        "endless varint": (b"\x0a\xff\xff\xff\xff\xff\xff\xff", "byte 0"),
+        "lying field": (b"\x0a\x04\x62\x7f\x00\x00", "byte"),
         "no clock": (b"\x0a\x02\x50\x01", "clock"),
     }
     with browser() as context:
@@ -106,7 +116,7 @@ def bad(folder):
                 check(words in text and "t.pftrace" in text, "%s: the page says: %s" % (name, text))
                 page.close()
     target = keep(folder, folder / "cut")
-    (target / "t.pftrace").write_bytes(whole[:middle + 3])
+    (target / "t.pftrace").write_bytes(whole[: middle + 3])
     with served(target) as server, browser() as context:
         page = go(context, server.address + "t.html")
         same(page.state, "shown", "state with a file that is cut off")
@@ -129,7 +139,13 @@ def large_trace(folder):
     with served(target, claims={"t.pftrace": 1 << 30}) as server, browser() as context:
         page = go(context, server.address + "t.html")
         text = page.locator("#start").inner_text()
-        check(page.state == "large" and "30 million events" in text and "--launch" in text and "trace_processor_shell" in text, text)
+        check(
+            page.state == "large"
+            and "30 million events" in text
+            and "--launch" in text
+            and "trace_processor_shell" in text,
+            text,
+        )
         server.claims.clear()
         page.locator("#load-anyway").click()
         same((settle(page), page.evaluate("iket.counts.ranges")), ("shown", 41216), "loaded all the same")
@@ -142,7 +158,11 @@ def nvidias_json(folder):
     (target / "t.trace.json").write_bytes(gzip.decompress(source.read_bytes()))
     with served(target) as server, browser() as context:
         page = go(context, server.address + "t.html")
-        same((page.state, page.evaluate("[iket.counts.ranges, iket.counts.markers, iket.counts.warps]")), ("shown", [41216, 1024, 1056]), "NVIDIA's JSON")
+        same(
+            (page.state, page.evaluate("[iket.counts.ranges, iket.counts.markers, iket.counts.warps]")),
+            ("shown", [41216, 1024, 1056]),
+            "NVIDIA's JSON",
+        )
 
 
 def test(folder):

@@ -18,7 +18,7 @@ class App {
     this.life = new AbortController(); // ends what listens outside the page's own elements
     this.palette = new Palette(this.trace);
     this.view = new View(this.trace.span, () => this.viewChanged());
-    this.tip = new Tip();
+    this.tip = new Tip(this);
     this.dialogs = new Dialogs();
     this.rows = new Rows(this.trace);
     this.ruler = new Ruler(this);
@@ -26,6 +26,7 @@ class App {
     this.timeline = new Timeline(this);
     this.names = new NamesPanel(this);
     this.plots = new Plots(this);
+    this.roles = new RolesPanel(this);
     this.perfetto = new Perfetto(this);
     this.link = new Link(this);
   }
@@ -37,7 +38,7 @@ class App {
     this.describe();
     this.launches = new LaunchesPanel(this);
     this.tabs = new TabsPanel(this);
-    this.listen();
+    this.input = new Input(this);
     this.layout();
     this.resizeSpacer();
     this.firstView();
@@ -57,13 +58,16 @@ class App {
   describe() {
     const { counts, device, diagnostics, notes, span } = this.trace;
     byId('trace-name').textContent = this.dropped ? this.dropped.name : facts.base;
-    byId('trace-facts').replaceChildren(...[device.replace(/^IKET ?/, ''), counts.kernels > 1 ? plural(counts.kernels, 'kernel') : null, plural(counts.launches, 'launch', 'launches'),
-      plural(counts.sms, 'SM'), plural(counts.warps, 'warp'), plural(counts.ranges, 'range'), plural(counts.markers, 'marker'), duration(span)]
+    byId('trace-facts').replaceChildren(...[device.replace(/^IKET ?/, ''), counts.kernels > 1
+      ? plural(counts.kernels, 'kernel') : null, plural(counts.launches, 'launch', 'launches'),
+      plural(counts.sms, 'SM'), plural(counts.warps, 'warp'), plural(counts.ranges, 'range'),
+        plural(counts.markers, 'marker'), duration(span)]
       .filter(Boolean).map((text) => element('span', {}, text)));
     byId('trace-facts').title = `Starts at ${this.trace.t0} ns of the GPU's global timer`;
     const banner = byId('banner'), lines = [...diagnostics.map((d) => d.text), ...notes];
     banner.hidden = lines.length === 0;
-    banner.replaceChildren(element('b', {}, '⚠'), ` ${lines[0] ?? ''}${lines.length > 1 ? ` · and ${lines.length - 1} more` : ''} `,
+    banner.replaceChildren(element('b', {}, '⚠'),
+      ` ${lines[0] ?? ''}${lines.length > 1 ? ` · and ${lines.length - 1} more` : ''} `,
       element('button', { onclick: () => this.tabs.show('diagnostics') }, 'Diagnostics'));
   }
 
@@ -103,7 +107,8 @@ class App {
   }
 
   resizeSpacer() {
-    byId('spacer').style.height = `${Math.max(0, Math.min(this.rows.height + 40, 3e7) - this.timeline.scroller.clientHeight)}px`;
+    const height = Math.min(this.rows.height + 40, 3e7) - this.timeline.scroller.clientHeight;
+    byId('spacer').style.height = `${Math.max(0, height)}px`;
   }
 
   invalidate() {
@@ -120,8 +125,10 @@ class App {
   }
 
   statusText() {
-    const span = this.selection ? `selected ${integer(Math.round(this.selection.from))} – ${integer(Math.round(this.selection.to))} ns (${duration(Math.round(this.selection.to - this.selection.from))})` : '';
-    const narrowed = this.query.nodes ? `${integer(this.query.warps)} of ${integer(this.trace.warps.length)} warps shown` : '';
+    const { from, to } = this.selection ?? {}, whole = (t) => integer(Math.round(t));
+    const span = this.selection ? `selected ${whole(from)} – ${whole(to)} ns (${duration(Math.round(to - from))})` : '';
+    const narrowed = this.query.nodes
+      ? `${integer(this.query.warps)} of ${integer(this.trace.warps.length)} warps shown` : '';
     return [span, narrowed].filter(Boolean).join('  ·  ');
   }
 
@@ -142,7 +149,8 @@ class App {
   // The lanes that the search and the selected SMs leave.
   scopeLanes() {
     const sms = this.selection?.sms ?? null;
-    const tops = sms === null ? null : this.trace.sms.filter((s) => sms.includes(s.sm)).flatMap((s) => s.parts.map((p) => p.node));
+    const tops = sms === null ? null
+      : this.trace.sms.filter((s) => sms.includes(s.sm)).flatMap((s) => s.parts.map((p) => p.node));
     return visibleLanes(this.trace, this.query.nodes, tops);
   }
 
@@ -227,7 +235,8 @@ class App {
       this.resizeSpacer();
       this.refreshStats();
     }
-    byId('query-result').textContent = this.query.bad.length > 0 ? this.query.bad.join('; ') : text.trim() === '' ? '' : this.searchResult();
+    byId('query-result').textContent = this.query.bad.length > 0 ? this.query.bad.join('; ') : text.trim() === '' ? ''
+      : this.searchResult();
     this.link.later();
     this.invalidate();
   }
@@ -298,7 +307,8 @@ class App {
     }
     const next = across ? this.acrossWarps(direction) : this.trace.neighbour(this.selected, direction);
     if (next < 0) {
-      this.say(`No ${direction < 0 ? 'earlier' : 'later'} ${this.trace.eventName(this.selected)} ${across ? 'in another warp' : 'in this warp'}`);
+      const which = `${direction < 0 ? 'earlier' : 'later'} ${this.trace.eventName(this.selected)}`;
+      this.say(`No ${which} in ${across ? 'another' : 'this'} warp`);
       return;
     }
     this.select(next);
@@ -325,7 +335,8 @@ class App {
     const { trace, view } = this;
     if (this.cursorRow < 0) return;
     const [from, to] = trace.eventRange(this.cursorRow), kinds = [KINDS.range, KINDS.token, KINDS.marker];
-    const usable = (i) => kinds.includes(trace.eventKind(i)) && (this.focusClass < 0 || trace.events.cls[i] === this.focusClass);
+    const usable = (i) => kinds.includes(trace.eventKind(i))
+      && (this.focusClass < 0 || trace.events.cls[i] === this.focusClass);
     let best = -1;
     for (let i = from; i < to && best < 0; i++) if (usable(i) && trace.events.end[i] >= view.from) best = i;
     if (best < 0) return;
@@ -351,54 +362,11 @@ class App {
     setTimeout(() => URL.revokeObjectURL(url), 10000);
   }
 
-  // ---- input --------------------------------------------------------------------------------------------------------
-
-  wheelZoom(e) {
-    e.preventDefault();
-    if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.view.pan(e.deltaX);
-    else this.view.zoom(1.0015 ** e.deltaY, Math.max(GUTTER, e.offsetX));
-  }
-
-  // Follows the pointer until it is released; `click` is called when it did not move.
-  drag(canvas, down, move, click = null) {
-    let moved = false;
-    canvas.setPointerCapture(down.pointerId);
-    const onMove = (e) => {
-      if (!moved && Math.hypot(e.clientX - down.clientX, e.clientY - down.clientY) < 4) return;
-      moved = true;
-      this.dragging = true;
-      this.tip.hide();
-      move(e);
-    };
-    const onUp = () => {
-      canvas.removeEventListener('pointermove', onMove);
-      canvas.removeEventListener('pointerup', onUp);
-      canvas.removeEventListener('pointercancel', onUp);
-      this.dragging = false;
-      if (!moved) click?.();
-    };
-    canvas.addEventListener('pointermove', onMove);
-    canvas.addEventListener('pointerup', onUp);
-    canvas.addEventListener('pointercancel', onUp);
-  }
-
-  // Selects a span by dragging; smsOf(event) tells the SMs it covers, null for all.
-  dragSelect(canvas, down, smsOf, click = null) {
-    const start = this.view.time(down.offsetX);
-    let timer = 0;
-    this.drag(canvas, down, (e) => {
-      const now = this.view.time(Math.max(GUTTER, Math.min(GUTTER + this.view.width, e.offsetX)));
-      this.selection = { from: Math.min(start, now), to: Math.max(start, now), sms: smsOf ? smsOf(e) : null };
-      clearTimeout(timer);
-      timer = setTimeout(() => this.setSelection(this.selection), 60);
-      this.invalidate();
-    }, click ?? (() => this.setSelection(null)));
-  }
-
   // The selected span over a canvas of rows.
   drawSpan(c, height, lines) {
     if (!this.selection) return;
-    const { view } = this, x0 = Math.max(GUTTER, view.x(this.selection.from)), x1 = Math.min(GUTTER + view.width, view.x(this.selection.to));
+    const { view } = this, x0 = Math.max(GUTTER, view.x(this.selection.from)),
+      x1 = Math.min(GUTTER + view.width, view.x(this.selection.to));
     if (x1 < GUTTER || x0 > GUTTER + view.width) return;
     const [top, bottom] = lines ?? [0, height], ui = this.palette.ui;
     c.fillStyle = ui.select;
@@ -409,129 +377,4 @@ class App {
     c.fillRect(Math.round(x1), top, 1, bottom - top);
     c.globalAlpha = 1;
   }
-
-  eventTip(event) {
-    const fields = this.trace.fields(event), { palette, trace } = this, cls = trace.events.cls[event];
-    const head = trace.isInstant(event) ? trace.label(event) : `${elide(trace.label(event), 48)} · ${duration(trace.events.end[event] - trace.events.start[event])}`;
-    return [element('div', { class: 'tip-head' }, element('i', { class: 'swatch', style: { background: palette.fill[cls] } }), head), fieldTable(fields.slice(1).map(([key, value]) => [key, elide(value, 52)]))];
-  }
-
-  nodeTip(node) {
-    const { trace } = this, kind = trace.nodes.kind[node], [from, to] = trace.eventRange(node), rows = [['events', integer(to - from)]];
-    if (kind === NODES.warp) rows.push(['role', trace.warpRole[trace.warpIndex[node]]]);
-    return [element('div', { class: 'tip-head' }, trace.nodeName(node)), fieldTable(rows)];
-  }
-
-  stripTip(title, time, here) {
-    const { trace } = this, rows = [['time', `${integer(Math.max(0, Math.round(time)))} ns`]];
-    if (here) {
-      const all = here.shares.reduce((a, b) => a + b, 0);
-      rows.push(['warps alive', `about ${trimZeros((all / 255 * here.peak).toFixed(1))} of ${here.peak}`]);
-      const parts = [...here.shares.keys()].filter((c) => here.shares[c] > 0).sort((a, b) => here.shares[b] - here.shares[a]);
-      for (const c of parts.slice(0, 8)) {
-        const cls = trace.categories.classes[c];
-        rows.push([c === 0 ? 'in no range' : cls < 0 ? 'other names' : trace.className(cls), percent(here.shares[c] / all)]);
-      }
-    }
-    return [element('div', { class: 'tip-head' }, title), fieldTable(rows)];
-  }
-
-  listen() {
-    const { signal } = this.life;
-    document.addEventListener('keydown', (e) => this.key(e), { signal });
-    new ResizeObserver(() => this.layout()).observe(byId('scroller'));
-    new ResizeObserver(() => this.layout()).observe(byId('stage'));
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme(this.theme), { signal });
-    byId('fit').addEventListener('click', () => this.fit());
-    byId('theme').addEventListener('click', () => this.toggleTheme());
-    byId('show-help').addEventListener('click', () => this.dialogs.help());
-    byId('show-files').addEventListener('click', () => this.dialogs.files(this));
-    byId('show-perfetto').addEventListener('click', () => this.perfetto.open());
-    byId('query').addEventListener('input', (e) => this.search(e.target.value));
-    byId('search').addEventListener('submit', (e) => e.preventDefault());
-    byId('query').addEventListener('keydown', (e) => {
-      if (e.key === 'Enter') this.nextMatch(e.shiftKey ? -1 : 1);
-      else if (e.key === 'Escape') {
-        this.search('');
-        this.timeline.canvas.focus();
-      }
-    });
-    this.timeline.scroller.addEventListener('scroll', () => this.link.later());
-    this.timeline.canvas.addEventListener('focus', () => this.invalidate());
-    this.timeline.canvas.addEventListener('blur', () => this.invalidate());
-    splitter(byId('heat-split'), (dx, dy) => {
-      this.heatRoom = Math.max(56, (this.heatRoom ?? this.heat.height) + dy);
-      this.layout();
-    });
-    splitter(byId('side-split'), (dx) => {
-      const side = byId('side');
-      side.style.width = `${Math.max(260, Math.min(innerWidth - 420, side.getBoundingClientRect().width - dx))}px`;
-      this.layout();
-    });
-  }
-
-  key(e) {
-    if (e.target.matches('input, select, textarea') || byId('dialog').open || e.ctrlKey || e.metaKey || e.altKey) return;
-    const row = (step) => this.moveRow(step), act = {
-      w: () => this.view.zoom(1 / 1.4), s: () => this.view.zoom(1.4), a: () => this.view.pan(-this.view.width * 0.15), d: () => this.view.pan(this.view.width * 0.15),
-      f: () => this.fit(), t: () => this.toggleTheme(), '/': () => byId('query').focus(), '?': () => this.dialogs.help(), Escape: () => this.clear(),
-      z: () => this.selected >= 0 && this.view.fitTo(this.trace.events.start[this.selected], this.trace.events.end[this.selected]),
-      '[': () => this.moveLaunch(-1), ']': () => this.moveLaunch(1), ArrowLeft: () => this.step(-1, e.shiftKey), ArrowRight: () => this.step(1, e.shiftKey),
-      ArrowUp: () => (this.selected >= 0 ? this.nest(-1) : row(-1)), ArrowDown: () => (this.selected >= 0 ? this.nest(1) : row(1)),
-      PageUp: () => row(-20), PageDown: () => row(20), Home: () => row(-1e9), End: () => row(1e9),
-    }[e.key.length === 1 ? e.key.toLowerCase() : e.key];
-    const onCanvas = e.target === this.timeline.canvas;
-    if (e.key === 'Enter' && onCanvas) {
-      if (this.cursorRow >= 0 && this.selected < 0) this.toggle(this.cursorRow);
-      e.preventDefault();
-      return;
-    }
-    if (!act || (e.target.matches('button, [role=separator], [role=tab]') && /^(Arrow|Page|Home|End)/.test(e.key))) return;
-    e.preventDefault();
-    act();
-  }
-
-  nest(direction) {
-    const next = this.trace.nested(this.selected, direction);
-    if (next < 0) return;
-    this.select(next);
-    this.revealEvent(next);
-  }
-
-  moveRow(step) {
-    const at = this.rows.rowOfNode.get(this.cursorRow) ?? -1;
-    const row = Math.max(0, Math.min(this.rows.nodes.length - 1, at + step));
-    this.cursorRow = this.rows.nodes[row];
-    this.timeline.scrollToNode(this.cursorRow);
-    const kind = this.trace.nodes.kind[this.cursorRow];
-    this.say(`${this.trace.nodeName(this.cursorRow)}${kind === NODES.warp ? '' : this.rows.open[this.cursorRow] ? ', open' : ', closed'}`);
-    this.invalidate();
-  }
-
-  moveLaunch(step) {
-    const { launches } = this.trace, at = launches.indexOf(this.launches.current) + step;
-    if (at >= 0 && at < launches.length) this.launches.choose(launches[at], true);
-  }
-}
-
-// A bar between two parts that is moved by mouse or arrow keys.
-function splitter(bar, move) {
-  bar.addEventListener('pointerdown', (e) => {
-    let x = e.clientX, y = e.clientY;
-    bar.setPointerCapture(e.pointerId);
-    const onMove = (at) => {
-      move(at.clientX - x, at.clientY - y);
-      x = at.clientX;
-      y = at.clientY;
-    };
-    bar.addEventListener('pointermove', onMove);
-    bar.addEventListener('pointerup', () => bar.removeEventListener('pointermove', onMove), { once: true });
-  });
-  bar.addEventListener('keydown', (e) => {
-    const step = { ArrowLeft: [-16, 0], ArrowRight: [16, 0], ArrowUp: [0, -16], ArrowDown: [0, 16] }[e.key];
-    if (!step) return;
-    e.preventDefault();
-    e.stopPropagation();
-    move(...step);
-  });
 }

@@ -2,7 +2,8 @@
 // csv.js: the events in scope as RFC 4180 lines. Times and 64-bit payloads are exact integers.
 'use strict';
 
-const CSV_COLUMNS = ['launch', 'kernel', 'sm', 'gpc', 'tpc', 'cta_x', 'cta_y', 'cta_z', 'warp', 'lane', 'role', 'kind', 'name', 'depth', 'start_ns', 'end_ns', 'dur_ns',
+const CSV_COLUMNS = ['launch', 'kernel', 'sm', 'gpc', 'tpc', 'cta_x', 'cta_y', 'cta_z', 'warp', 'lane', 'role', 'kind',
+  'name', 'depth', 'start_ns', 'end_ns', 'dur_ns',
   'payload', 'end_payload', 'unclosed'];
 
 const csvField = (value) => {
@@ -21,8 +22,10 @@ function csvLines(app) {
       depth = trace.lanes.depth[lane];
     }
     const instant = trace.isInstant(i), [x, y, z] = place.cta ?? [];
-    lines.push([place.launch?.name, place.launch?.kernel, place.sm, place.gpc, place.tpc, x, y, z, place.warp, place.lane, place.role, KIND_NAME[trace.eventKind(i)], trace.eventName(i),
-      depth, trace.absolute(start[i]), instant ? '' : trace.absolute(end[i]), instant ? '' : end[i] - start[i], trace.payloadText(i), trace.endPayloadText(i),
+    lines.push([place.launch?.name, place.launch?.kernel, place.sm, place.gpc, place.tpc, x, y, z, place.warp,
+      place.lane, place.role, KIND_NAME[trace.eventKind(i)], trace.eventName(i),
+      depth, trace.absolute(start[i]), instant ? '' : trace.absolute(end[i]), instant ? '' : end[i] - start[i],
+        trace.payloadText(i), trace.endPayloadText(i),
       flags[i] & FLAGS.unclosed ? 1 : ''].map(csvField).join());
     if (lines.length < 4096) return;
     pieces.push(`${lines.join('\r\n')}\r\n`);

@@ -2,7 +2,8 @@
 // details.js: the tabs below the tables: the selected event, the distribution of a name, its payloads, the diagnostics.
 'use strict';
 
-const TABS = [['event', 'Event'], ['distribution', 'Distribution'], ['payload', 'Payload'], ['diagnostics', 'Diagnostics']];
+const TABS = [['event', 'Event'], ['distribution', 'Distribution'], ['roles', 'Roles'], ['payload', 'Payload'],
+  ['diagnostics', 'Diagnostics']];
 
 class TabsPanel {
   constructor(app) {
@@ -10,7 +11,8 @@ class TabsPanel {
     this.tab = app.trace.diagnostics.length + app.trace.notes.length > 0 ? 'diagnostics' : 'distribution';
     this.bar = byId('tabs');
     this.body = byId('tab-body');
-    this.bar.replaceChildren(...TABS.map(([key, title]) => element('button', { role: 'tab', id: `tab-${key}`, 'aria-controls': 'tab-body',
+    this.bar.replaceChildren(...TABS.map(([key, title]) => element('button',
+      { role: 'tab', id: `tab-${key}`, 'aria-controls': 'tab-body',
       onclick: () => this.show(key), onkeydown: (e) => this.move(e, key) }, title)));
     this.draw();
   }
@@ -41,14 +43,17 @@ class TabsPanel {
     this.body.setAttribute('aria-labelledby', `tab-${this.tab}`);
     if (this.tab === 'event') this.body.replaceChildren(...this.event());
     else if (this.tab === 'diagnostics') this.body.replaceChildren(...this.diagnostics());
+    else if (this.tab === 'roles') this.app.roles.show(this.body);
     else if (this.tab === 'distribution') this.app.plots.distribution(this.body);
     else this.app.plots.payload(this.body);
   }
 
   event() {
     const { app } = this;
-    if (app.selected < 0) return [element('p', { class: 'empty' }, 'Click an event in the timeline: all its fields stand here.')];
-    const i = app.selected, step = (direction, title) => element('button', { onclick: () => app.step(direction), title: `${title} ${app.trace.eventName(i)} of this warp` },
+    if (app.selected < 0) return [element('p', { class: 'empty' },
+      'Click an event in the timeline: all its fields stand here.')];
+    const i = app.selected, step = (direction, title) => element('button',
+      { onclick: () => app.step(direction), title: `${title} ${app.trace.eventName(i)} of this warp` },
       direction < 0 ? '← previous' : 'next →');
     return [
       element('div', { class: 'tools' }, step(-1, 'Previous'), step(1, 'Next'),
@@ -60,10 +65,12 @@ class TabsPanel {
   diagnostics() {
     const { trace } = this.app, out = [];
     for (const d of trace.diagnostics) {
-      out.push(element('p', { class: 'diagnostic' }, d.text, d.counter ? element('code', {}, `${d.counter} ${integer(d.count)}`) : null));
+      out.push(element('p', { class: 'diagnostic' }, d.text, d.counter
+        ? element('code', {}, `${d.counter} ${integer(d.count)}`) : null));
     }
     for (const note of trace.notes) out.push(element('p', { class: 'diagnostic' }, note));
-    if (out.length === 0) out.push(element('p', { class: 'empty' }, 'Nothing was dropped, damaged or left open: every counter of the decoder is 0.'));
+    if (out.length === 0) out.push(element('p', { class: 'empty' },
+      'Nothing was dropped, damaged or left open: every counter of the decoder is 0.'));
     return out;
   }
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// dialogs.js: the dialogs (keys, files) and the tooltip.
+// dialogs.js: the dialogs: keys and mouse, files.
 'use strict';
 
 const KEYS = [
-  ['W S', 'zoom in, out'], ['A D', 'pan left, right'], ['F', 'fit the selected span, event or the whole trace'], ['Z', 'zoom to the selected event'],
-  ['← →', 'previous, next event of the selected name in its warp'], ['Shift ← →', 'the same in the previous, next warp'],
-  ['↑ ↓', 'the range around, inside the selected one; without one, the row above, below'], ['Enter', 'open or close the row'],
-  ['[ ]', 'previous, next launch'], ['/', 'search; Enter: next match'], ['T', 'light or dark'], ['Esc', 'clear: event, span, name, search'],
-  ['wheel', 'on the map and the scale: zoom. On rows: scroll; with Ctrl zoom, with Shift pan'], ['drag', 'on rows: pan. On the scale and map, or with Shift: select a span'],
+  ['W S', 'zoom in, out'], ['A D', 'pan left, right'], ['F', 'fit the selected span, event or the whole trace'],
+    ['Z', 'zoom to the selected event'],
+  ['← →', 'previous, next event of the selected name in its warp'],
+    ['Shift ← →', 'the same in the previous, next warp'],
+  ['↑ ↓', 'the range around, inside the selected one; without one, the row above, below'],
+    ['Enter', 'open or close the row'],
+  ['[ ]', 'previous, next launch'], ['/', 'search; Enter: next match'], ['T', 'light or dark'],
+    ['Esc', 'clear: event, span, name, search'],
+  ['wheel', 'on the map and the scale: zoom. On rows: scroll; with Ctrl zoom, with Shift pan'],
+    ['drag', 'on rows: pan. On the scale and map, or with Shift: select a span'],
   ['click', 'an SM in the map opens it; an event shows all its fields'], ['double click', 'fit an event'],
 ];
 
@@ -23,39 +28,23 @@ class Dialogs {
   }
 
   help() {
-    this.open('Keys and mouse', [element('table', { class: 'fields keys' }, element('tbody', {}, ...KEYS.map(([key, text]) =>
+    this.open('Keys and mouse', [element('table', { class: 'fields keys' },
+      element('tbody', {}, ...KEYS.map(([key, text]) =>
       element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, text))))),
     element('p', {}, 'The address of the page holds the view: copy it to show somebody the same place.'),
-    element('p', {}, 'A strip shows what the warps of its SM or CTA do: waits at the bottom in warm colours, work above in cool ones, and in grey warps that are alive outside every range. Its full height is all warps that are alive at once.')]);
+    element('p', {}, 'A strip shows what the warps of its SM or CTA do: waits at the bottom in warm colours, work above ' +
+      'in cool ones, and in grey warps that are alive outside every range. Its full height is all warps that are alive ' +
+      'at once.')]);
   }
 
   files(app) {
-    const links = app.files.map(({ name, size }) => element('li', {}, element('a', { href: encodeURIComponent(name), download: name }, name), size ? ` ${fileSize(size)}` : ''));
+    const links = app.files.map(({ name, size }) => element('li', {},
+      element('a', { href: encodeURIComponent(name), download: name }, name), size ? ` ${fileSize(size)}` : ''));
     const scope = app.scopeText();
     this.open('Files', [
-      links.length > 0 ? element('ul', {}, ...links) : element('p', {}, 'This page was given its trace by hand; no file stands beside it.'),
+      links.length > 0 ? element('ul', {}, ...links)
+        : element('p', {}, 'This page was given its trace by hand; no file stands beside it.'),
       element('p', {}, `As CSV, one line an event: ${scope} (${integer(app.scopeCount())} events).`)],
     [element('button', { type: 'button', id: 'save-csv', onclick: () => app.saveCsv() }, 'Save as CSV')]);
-  }
-}
-
-class Tip {
-  constructor() {
-    this.node = byId('tip');
-  }
-
-  show(e, children) {
-    this.node.replaceChildren(...children);
-    this.node.hidden = false;
-    const { width, height } = this.node.getBoundingClientRect();
-    let x = e.clientX + 14, y = e.clientY + 16;
-    if (x + width > innerWidth - 6) x = e.clientX - width - 12;
-    if (y + height > innerHeight - 6) y = Math.max(4, e.clientY - height - 12);
-    this.node.style.left = `${Math.max(4, x)}px`;
-    this.node.style.top = `${y}px`;
-  }
-
-  hide() {
-    this.node.hidden = true;
   }
 }

@@ -14,7 +14,8 @@ function duration(ns) {
   for (const [unit, name] of UNITS) {
     if (size >= unit || unit === 1) {
       const value = ns / unit;
-      const digits = unit === 1 ? (Number.isInteger(value) ? 0 : 1) : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3;
+      const digits = unit === 1 ? (Number.isInteger(value) ? 0 : 1) : Math.abs(value) >= 100 ? 1
+        : Math.abs(value) >= 10 ? 2 : 3;
       return `${trimZeros(value.toFixed(digits))} ${name}`;
     }
   }

@@ -25,7 +25,7 @@ class Heat {
     this.canvas.addEventListener('pointerdown', (e) => this.press(e));
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
     this.canvas.addEventListener('pointerleave', () => app.tip.hide());
-    this.canvas.addEventListener('wheel', (e) => app.wheelZoom(e), { passive: false });
+    this.canvas.addEventListener('wheel', (e) => app.input.wheelZoom(e), { passive: false });
   }
 
   reorder() {
@@ -55,7 +55,7 @@ class Heat {
     const { app } = this;
     if (e.button !== 0 || e.offsetX < GUTTER) return;
     const from = Math.floor(e.offsetY / this.line);
-    app.dragSelect(this.canvas, e, (at) => {
+    app.input.dragSelect(this.canvas, e, (at) => {
       const to = Math.floor(at.offsetY / this.line), [a, b] = from <= to ? [from, to] : [to, from];
       return this.order.slice(Math.max(0, a), b + 1).map((s) => s.sm);
     }, () => {
@@ -71,7 +71,7 @@ class Heat {
       return;
     }
     const time = app.view.time(e.offsetX), here = this.group.at(sm.sm, time);
-    app.tip.show(e, app.stripTip(`SM ${sm.sm}${sm.gpc >= 0 ? ` (GPC ${sm.gpc}, TPC ${sm.tpc})` : ''}`, time, here));
+    app.tip.show(e, app.tip.strip(`SM ${sm.sm}${sm.gpc >= 0 ? ` (GPC ${sm.gpc}, TPC ${sm.tpc})` : ''}`, time, here));
   }
 
   draw() {
@@ -79,9 +79,11 @@ class Heat {
     const c = fitCanvas(this.canvas, width, this.height);
     c.fillStyle = ui.row;
     c.fillRect(0, 0, width, this.height);
-    this.group.want(this.order.map((s) => ({ key: s.sm, ranges: s.parts.map((p) => [p.node, app.trace.nodes.last[p.node]]) })), view);
+    this.group.want(this.order.map((s) => ({ key: s.sm,
+      ranges: s.parts.map((p) => [p.node, app.trace.nodes.last[p.node]]) })), view);
     const shown = this.group.shown;
-    if (shown) drawClipped(c, shown.canvas, 0, shown.canvas.height, view.x(shown.from), view.x(shown.to), 0, this.line * this.order.length, view);
+    if (shown) drawClipped(c, shown.canvas, 0, shown.canvas.height, view.x(shown.from), view.x(shown.to), 0,
+      this.line * this.order.length, view);
     c.fillStyle = ui.panel;
     c.fillRect(0, 0, GUTTER, this.height);
     this.drawLabels(c, ui);
@@ -102,7 +104,8 @@ class Heat {
   }
 
   drawLabels(c, ui) {
-    const every = Math.max(1, Math.ceil(13 / this.line)), step = [1, 2, 4, 5, 8, 10, 12, 16, 20, 32, 64].find((s) => s >= every) ?? every;
+    const every = Math.max(1, Math.ceil(13 / this.line)),
+      step = [1, 2, 4, 5, 8, 10, 12, 16, 20, 32, 64].find((s) => s >= every) ?? every;
     c.font = this.app.font(10);
     c.textAlign = 'right';
     c.textBaseline = 'middle';
@@ -121,7 +124,8 @@ class Heat {
 
   paint({ rows, bytes, bins }) {
     const { palette } = this.app;
-    const canvas = new OffscreenCanvas(bins, rows.length), context = canvas.getContext('2d'), image = context.createImageData(bins, rows.length);
+    const canvas = new OffscreenCanvas(bins, rows.length), context = canvas.getContext('2d'),
+      image = context.createImageData(bins, rows.length);
     const pixels = new Uint32Array(image.data.buffer), cell = this.cellPainter(palette);
     for (let i = 0; i < rows.length * bins; i++) pixels[i] = cell(bytes, i * STRIP_CATEGORIES);
     context.putImageData(image, 0, 0);
@@ -162,7 +166,8 @@ class Heat {
       };
     }
     // The category with the largest share, paler where fewer of the SM's warps are alive in a range.
-    const shades = palette.category.map((rgb) => Array.from({ length: 17 }, (_, i) => packed(mix(palette.groundRgb, rgb, 0.25 + 0.75 * i / 16))));
+    const shades = palette.category.map((rgb) => Array.from({ length: 17 },
+      (_, i) => packed(mix(palette.groundRgb, rgb, 0.25 + 0.75 * i / 16))));
     return (bytes, at) => {
       let best = 0, inRange = 0;
       for (let c = 1; c < STRIP_CATEGORIES; c++) {

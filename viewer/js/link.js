@@ -34,7 +34,8 @@ class Link {
     const open = this.openNodes();
     if (open) parts.set('open', open);
     if (app.timeline.top > 0) parts.set('y', round(app.timeline.top));
-    return `#${[...parts].map(([k, v]) => `${k}=${encodeURIComponent(v).replaceAll('%2C', ',').replaceAll('%3A', ':')}`).join('&')}`;
+    return `#${[...parts].map(([k, v]) => `${k}=${encodeURIComponent(v).replaceAll('%2C', ',').replaceAll('%3A',
+      ':')}`).join('&')}`;
   }
 
   write() {
@@ -63,7 +64,8 @@ class Link {
       return parts.has(key) && Number.isFinite(a) && Number.isFinite(b) && a < b ? [a, b] : null;
     };
     if (parts.has('q')) app.search(parts.get('q'));
-    const cls = parts.has('name') ? app.trace.classes.findIndex((c) => app.trace.strings[c.name] === parts.get('name')) : -1;
+    const cls = parts.has('name') ? app.trace.classes.findIndex((c) => app.trace.strings[c.name] === parts.get('name'))
+      : -1;
     if (cls >= 0) app.focusName(cls);
     if (parts.has('open')) {
       for (const text of parts.get('open').split('.')) {

@@ -6,7 +6,8 @@ const facts = (() => {
   try {
     return JSON.parse(byId('facts').textContent);
   } catch { // page.html as it stands in the source tree: ?base=NAME tells the trace
-    return { title: 'iket', base: new URLSearchParams(location.search).get('base') ?? 'trace', version: 'source', files: [] };
+    return { title: 'iket', base: new URLSearchParams(location.search).get('base') ?? 'trace', version: 'source',
+      files: [] };
   }
 })();
 
@@ -43,14 +44,17 @@ class Loader {
   begin() {
     document.title = facts.title;
     if (location.protocol === 'file:') {
-      this.explain('This page was opened as a file', 'A browser lets no page that was opened from disk read the trace beside it. Serve the folder:');
+      this.explain('This page was opened as a file',
+        'A browser lets no page that was opened from disk read the trace beside it. Serve the folder:');
       return;
     }
     const known = facts.files.map((f) => f.suffix), all = ['.pftrace', '.pftrace.gz', '.trace.json'];
     const order = [...all.filter((s) => known.includes(s)), ...all.filter((s) => !known.includes(s))];
-    this.files = order.map((suffix) => ({ name: facts.base + suffix, size: facts.files.find((f) => f.suffix === suffix)?.size ?? 0, known: known.includes(suffix) }));
+    this.files = order.map((suffix) => ({ name: facts.base + suffix,
+      size: facts.files.find((f) => f.suffix === suffix)?.size ?? 0, known: known.includes(suffix) }));
     this.say('Loading', facts.base);
-    this.request({ load: this.files.map(({ name }) => ({ name, url: new URL(encodeURIComponent(name), document.baseURI).href })) });
+    this.request({ load: this.files.map(({ name }) => ({ name,
+      url: new URL(encodeURIComponent(name), document.baseURI).href })) });
   }
 
   request(what) {
@@ -75,7 +79,7 @@ class Loader {
         files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
     } else if (data.error) this.refuse(data.error);
     else {
-      const answer = data.stats ?? data.activity, then = this.answers.get(answer.id);
+      const answer = data.stats ?? data.activity ?? data.roles, then = this.answers.get(answer.id);
       this.answers.delete(answer.id);
       then?.(answer);
     }
@@ -83,10 +87,13 @@ class Loader {
 
   // Before a trace that may be more than the browser can hold: what it would take, and the way out.
   warn({ name, size, unpacked }) {
-    const events = Math.round(unpacked / 36e6);
-    this.explain('This trace is very large', `${name} has ${fileSize(size)}: about ${integer(events)} million events, for which this page needs some ${Math.ceil(unpacked / 36 * 150 / 1e9)} GB of memory. Rather export less:`);
-    byId('start-help').replaceChildren(element('pre', {}, 'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'),
-      element('p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open https://ui.perfetto.dev while it runs:'),
+    const events = integer(Math.round(unpacked / 36e6)), memory = Math.ceil(unpacked / 36 * 150 / 1e9);
+    this.explain('This trace is very large', `${name} has ${fileSize(size)}: about ${events} million events, ` +
+      `for which this page needs some ${memory} GB of memory. Rather export less:`);
+    byId('start-help').replaceChildren(element('pre', {},
+      'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'),
+      element('p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open https://ui.perfetto.dev ' +
+        'while it runs:'),
       element('pre', {}, `trace_processor_shell server http ${name}`),
       element('button', { id: 'load-anyway', onclick: () => {
         this.say('Loading', name);
@@ -119,7 +126,9 @@ class Loader {
 
   refuse({ message, missing, stack }) {
     if (missing) {
-      this.explain('The trace is not beside this page', `Looked for ${this.files.map((f) => f.name).join(', ')}. ${message}. Put the files beside the page, or serve their folder:`);
+      const names = this.files.map((f) => f.name).join(', ');
+      this.explain('The trace is not beside this page',
+        `Looked for ${names}. ${message}. Put the files beside the page, or serve their folder:`);
     } else this.fail(message);
     if (stack) console.error(stack);
   }
@@ -140,7 +149,8 @@ class Loader {
     const line = (command, meaning) => [element('dt', {}, element('code', {}, command)), element('dd', {}, meaning)];
     byId('start-help').replaceChildren(element('dl', {},
       ...line('iket-serve DIR', 'on the machine that has the files; it prints the address to open'),
-      ...line('ssh -L 8080:localhost:8080 HOST', 'on your machine when that is another one; then open http://localhost:8080'),
+      ...line('ssh -L 8080:localhost:8080 HOST',
+        'on your machine when that is another one; then open http://localhost:8080'),
       ...line('python3 -m http.server 8080 --bind 127.0.0.1', 'in the folder, where iket-serve is not at hand')));
     byId('start-help').hidden = false;
   }

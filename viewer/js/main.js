@@ -2,7 +2,8 @@
 // main.js: starts the page. `window.iket` is a read-only look inside for tests and for the browser's console.
 'use strict';
 
-document.documentElement.dataset.theme = stored('iket-theme') ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+document.documentElement.dataset.theme = stored('iket-theme')
+  ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
 let currentApp = null, markReady = null;
 const ready = new Promise((resolve) => { markReady = resolve; });
@@ -32,33 +33,44 @@ window.iket = Object.freeze({
   get timing() { return { ...loadedAt }; },
   get frames() { return currentApp.frames; },
   get painted() { return currentApp.timeline.painted; }, // rectangles of the last frame of the timeline
-  get view() { return { from: currentApp.view.from, to: currentApp.view.to, span: currentApp.view.span, width: currentApp.view.width }; },
+  get view() { return { from: currentApp.view.from, to: currentApp.view.to, span: currentApp.view.span,
+    width: currentApp.view.width }; },
   get selected() { return currentApp.selected; },
   get selection() { return currentApp.selection && { ...currentApp.selection }; },
   get focus() { return currentApp.focusClass < 0 ? null : currentApp.trace.className(currentApp.focusClass); },
-  get rows() { return currentApp.rows.nodes.map((node) => ({ name: currentApp.trace.nodeName(node), kind: currentApp.trace.nodes.kind[node], open: currentApp.rows.open[node] === 1 })); },
-  get launches() { return currentApp.trace.launches.map(({ name, kernel, start, end, warps, startSkew, endSkew }) => ({ name, kernel, start, end, warps, startSkew, endSkew })); },
+  get rows() { return currentApp.rows.nodes.map((node) => ({ name: currentApp.trace.nodeName(node),
+    kind: currentApp.trace.nodes.kind[node], open: currentApp.rows.open[node] === 1 })); },
+  get launches() { return currentApp.trace.launches.map(({ name, kernel, start, end, warps, startSkew,
+    endSkew }) => ({ name, kernel, start, end, warps, startSkew, endSkew })); },
   get roles() { return Object.fromEntries(currentApp.trace.roles); },
+  get roleSums() { return currentApp.roles.sums
+    && currentApp.roles.names.map((name, k) => ({ name, ...currentApp.roles.sums[k] })); },
   get stats() {
-    return currentApp.names.sorted().map((s) => ({ ...s, name: currentApp.trace.className(s.cls), kind: KIND_NAME[currentApp.trace.classes[s.cls].kind], total: String(s.total) }));
+    return currentApp.names.sorted().map((s) => ({ ...s, name: currentApp.trace.className(s.cls),
+      kind: KIND_NAME[currentApp.trace.classes[s.cls].kind], total: String(s.total) }));
   },
   get diagnostics() { return currentApp.trace.diagnostics.map((d) => d.text).concat(currentApp.trace.notes); },
-  get settled() { return !currentApp.statsPending && !currentApp.heat.group.busy && !currentApp.timeline.group.busy && !currentApp.pending; },
+  get settled() { return !currentApp.statsPending && !currentApp.heat.group.busy && !currentApp.timeline.group.busy
+    && !currentApp.pending; },
   fields: (event) => Object.fromEntries(currentApp.trace.fields(event)),
   find: (name, limit = 1000) => {
     const found = [];
-    for (let i = 0; i < currentApp.trace.events.count && found.length < limit; i++) if (currentApp.trace.eventName(i) === name) found.push(i);
+    for (let i = 0; i < currentApp.trace.events.count
+      && found.length < limit; i++) if (currentApp.trace.eventName(i) === name) found.push(i);
     return found;
   },
   // Where an event is on the screen, in CSS pixels of the page; null when its row is closed.
   placeOf: (event) => {
     const place = currentApp.timeline.placeOf(event), box = currentApp.timeline.canvas.getBoundingClientRect();
-    return place && { x: box.x + Math.max(GUTTER, place.x), y: box.y + place.y, width: place.width, height: place.height };
+    return place && { x: box.x + Math.max(GUTTER, place.x), y: box.y + place.y, width: place.width,
+      height: place.height };
   },
   // Where an SM's line of the map is.
   placeOfSm: (sm) => {
-    const { heat } = currentApp, at = heat.order.findIndex((s) => s.sm === sm), box = heat.canvas.getBoundingClientRect();
-    return at < 0 ? null : { x: box.x + GUTTER, y: box.y + at * heat.line, width: currentApp.view.width, height: heat.line };
+    const { heat } = currentApp, at = heat.order.findIndex((s) => s.sm === sm),
+      box = heat.canvas.getBoundingClientRect();
+    return at < 0 ? null : { x: box.x + GUTTER, y: box.y + at * heat.line, width: currentApp.view.width,
+      height: heat.line };
   },
 });
 

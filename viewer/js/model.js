@@ -5,7 +5,8 @@
 const KINDS = { lifetime: 0, range: 1, token: 2, marker: 3, launch: 4, diagnostic: 5, other: 6 };
 const KIND_NAME = ['warp lifetime', 'range', 'token range', 'marker', 'launch', 'diagnostic', 'event'];
 const FLAGS = { instant: 1, unclosed: 2, endPayload: 4, recordedAt: 8 };
-const NODES = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9, diagnostics: 10 };
+const NODES = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9,
+  diagnostics: 10 };
 
 // The least index in [from, to) for which test is true; test is false, then true.
 function lowerBound(from, to, test) {
@@ -33,7 +34,8 @@ class Trace {
         if (launch) this.launches.push(launch);
       } else if (kind[node] === NODES.sm && launch) {
         sm = node;
-        launch.sms.push({ node, sm: this.nodes.a[node], start: Infinity, end: -Infinity, firstEnd: Infinity, warps: 0 });
+        launch.sms.push({ node, sm: this.nodes.a[node], start: Infinity, end: -Infinity, firstEnd: Infinity,
+          warps: 0 });
       } else if (kind[node] === NODES.warp && launch) this.addWarp(node, launch, sm, last);
     }
     this.launches.sort((a, b) => a.start - b.start);
@@ -47,7 +49,8 @@ class Trace {
     const lane = this.nodes.laneFirst[node];
     if (lane === this.nodes.laneFirst[node + 1]) return null;
     const event = this.lanes.first[lane], extra = this.extra.get(event) ?? {};
-    return { node, event, extra, name: this.nodeName(node), kernel: this.className(this.events.cls[event]), start: this.events.start[event],
+    return { node, event, extra, name: this.nodeName(node), kernel: this.className(this.events.cls[event]),
+      start: this.events.start[event],
       end: this.events.end[event], sms: [], warps: 0 };
   }
 
@@ -70,7 +73,8 @@ class Trace {
     for (const launch of this.launches) {
       launch.sms = launch.sms.filter((s) => s.warps > 0);
       for (const s of launch.sms) {
-        if (!byId.has(s.sm)) byId.set(s.sm, { sm: s.sm, gpc: this.nodes.b[s.node], tpc: this.nodes.c[s.node], parts: [], start: Infinity, end: -Infinity });
+        if (!byId.has(s.sm)) byId.set(s.sm, { sm: s.sm, gpc: this.nodes.b[s.node], tpc: this.nodes.c[s.node],
+          parts: [], start: Infinity, end: -Infinity });
         const all = byId.get(s.sm);
         all.parts.push({ launch, node: s.node });
         all.start = Math.min(all.start, s.start - launch.start);
@@ -88,10 +92,13 @@ class Trace {
     for (let i = 0; i < this.events.count; i++) perClass[this.events.cls[i]]++;
     this.classes.forEach((c, i) => { counts[c.kind] += perClass[i]; });
     this.classCount = perClass;
-    this.counts = { launches: this.launches.length, kernels: new Set(this.launches.map((l) => l.kernel)).size, warps: this.warps.length,
+    this.counts = { launches: this.launches.length, kernels: new Set(this.launches.map((l) => l.kernel)).size,
+      warps: this.warps.length,
       sms: this.sms.length, lifetimes: counts[KINDS.lifetime], ranges: counts[KINDS.range] + counts[KINDS.token],
-      tokens: counts[KINDS.token], markers: counts[KINDS.marker], diagnostics: counts[KINDS.diagnostic], events: this.events.count,
-      names: this.classes.filter((c) => c.kind === KINDS.range || c.kind === KINDS.token || c.kind === KINDS.marker).length };
+      tokens: counts[KINDS.token], markers: counts[KINDS.marker], diagnostics: counts[KINDS.diagnostic],
+        events: this.events.count,
+      names: this.classes.filter((c) => c.kind === KINDS.range || c.kind === KINDS.token
+        || c.kind === KINDS.marker).length };
     this.diagnostics = [];
     this.classes.forEach((c, cls) => {
       if (c.kind !== KINDS.diagnostic) return;
@@ -133,7 +140,8 @@ class Trace {
     if (laneFirst[node + 1] - laneFirst[node] > 1) lanes.push(laneFirst[node] + 1);
     if (lanes.length > 0) return lanes;
     for (let child = node + 1; child < last[node]; child++) {
-      if ((kind[child] === NODES.token || kind[child] === NODES.ranges) && laneFirst[child] < laneFirst[child + 1]) lanes.push(laneFirst[child]);
+      if ((kind[child] === NODES.token || kind[child] === NODES.ranges)
+        && laneFirst[child] < laneFirst[child + 1]) lanes.push(laneFirst[child]);
     }
     return lanes;
   }
@@ -217,12 +225,15 @@ class Trace {
     const payload = this.payloadText(i), closing = this.endPayloadText(i);
     if (payload !== null) out.push(['payload', payload]);
     if (closing !== null) out.push(['end payload', closing]);
-    if (this.isInstant(i)) out.push(['time', this.absolute(start[i]).toString()], ['since start', `${integer(start[i])} ns`]);
+    if (this.isInstant(i)) out.push(['time', this.absolute(start[i]).toString()],
+      ['since start', `${integer(start[i])} ns`]);
     else {
-      out.push(['duration', `${integer(end[i] - start[i])} ns`], ['start', this.absolute(start[i]).toString()], ['end', this.absolute(end[i]).toString()],
+      out.push(['duration', `${integer(end[i] - start[i])} ns`], ['start', this.absolute(start[i]).toString()],
+        ['end', this.absolute(end[i]).toString()],
         ['since start', `${integer(start[i])} ns`]);
     }
-    if (place.launch && kind !== KINDS.launch) out.push(['since launch', `${integer(start[i] - place.launch.start)} ns`]);
+    if (place.launch && kind !== KINDS.launch) out.push(['since launch',
+      `${integer(start[i] - place.launch.start)} ns`]);
     if (flags[i] & FLAGS.unclosed) out.push(['unclosed', 'yes: it was open when its stream ended']);
     const recorded = this.recordedAt.get(i);
     if (recorded) out.push(['recorded at', recorded.filter((t) => t !== null).map(String).join(', ')]);
@@ -238,7 +249,8 @@ class Trace {
     if (place.launch) {
       if (kind !== KINDS.launch) out.push(['launch', place.launch.name], ['kernel', place.launch.kernel]);
     }
-    for (const [key, value] of Object.entries(this.extra.get(i) ?? {})) out.push([key.replaceAll('_', ' '), String(value)]);
+    for (const [key, value] of Object.entries(this.extra.get(i) ?? {})) out.push([key.replaceAll('_', ' '),
+      String(value)]);
     return out;
   }
 
@@ -257,7 +269,8 @@ class Trace {
       if (cls[j] !== cls[i] || j === i) continue;
       const after = start[j] > start[i] || (start[j] === start[i] && j > i);
       if (after !== (direction > 0)) continue;
-      if (best < 0 || (direction > 0 ? start[j] < start[best] : start[j] > start[best] || (start[j] === start[best] && j > best))) best = j;
+      if (best < 0 || (direction > 0 ? start[j] < start[best] : start[j] > start[best]
+        || (start[j] === start[best] && j > best))) best = j;
     }
     return best;
   }

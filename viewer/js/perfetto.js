@@ -20,32 +20,42 @@ class Perfetto {
   // What is sent: the compressed trace where there is one.
   source() {
     const { app } = this;
-    if (app.dropped) return app.dropped.name.endsWith('.json') ? null : { name: app.dropped.name, size: app.dropped.size, blob: app.dropped };
-    const file = app.files.find((f) => f.name.endsWith('.pftrace.gz')) ?? app.files.find((f) => f.name.endsWith('.pftrace'));
+    if (app.dropped) return app.dropped.name.endsWith('.json') ? null
+      : { name: app.dropped.name, size: app.dropped.size, blob: app.dropped };
+    const file = app.files.find((f) => f.name.endsWith('.pftrace.gz'))
+      ?? app.files.find((f) => f.name.endsWith('.pftrace'));
     return file ?? null;
   }
 
   open() {
     const { app } = this, source = this.source(), counts = app.trace.counts, slices = counts.events;
     if (!source) {
-      app.dialogs.open('Open in Perfetto', [element('p', {}, 'There is no .pftrace beside this page. iket-decode FILE --emit pftrace,pftrace.gz makes one.')]);
+      app.dialogs.open('Open in Perfetto',
+        [element(
+        'p', {}, 'There is no .pftrace beside this page. iket-decode FILE --emit pftrace,pftrace.gz makes one.')]);
       return;
     }
-    const address = element('input', { id: 'perfetto-address', type: 'url', value: this.address, 'aria-label': 'Address of the Perfetto UI' });
+    const address = element('input',
+      { id: 'perfetto-address', type: 'url', value: this.address, 'aria-label': 'Address of the Perfetto UI' });
     const body = [
       element('p', {}, 'Address of the UI: ', address),
-      element('p', {}, `A new window opens there, and this page hands it ${source.name}`, source.size ? ` (${fileSize(source.size)})` : '',
-        `: the timeline with ${integer(counts.warps)} warps and ${integer(slices)} events, the names of kernels, ranges and markers, their payloads, the name of the device. ` +
-        'It passes from window to window in this browser; the UI works on it there and uploads nothing by itself. Another address can be a copy that you serve.'),
+      element('p', {}, `A new window opens there, and this page hands it ${source.name}`, source.size
+        ? ` (${fileSize(source.size)})` : '',
+        `: the timeline with ${integer(counts.warps)} warps and ${integer(slices)} events, the names of kernels, ranges ` +
+        'and markers, their payloads, the name of the device. It passes from window to window in this browser; the UI ' +
+        'works on it there and uploads nothing by itself. Another address can be a copy that you serve.'),
     ];
     if (slices > PERFETTO_SLICES) body.push(this.tooLarge(source, slices));
     body.push(element('p', { id: 'perfetto-state', role: 'status' }));
-    app.dialogs.open('Open in Perfetto', body, [element('button', { type: 'button', id: 'perfetto-open', class: 'primary', onclick: () => this.hand(source, address.value) }, 'Open and hand over')]);
+    app.dialogs.open('Open in Perfetto', body,
+      [element('button', { type: 'button', id: 'perfetto-open', class: 'primary',
+      onclick: () => this.hand(source, address.value) }, 'Open and hand over')]);
   }
 
   tooLarge(source, slices) {
     return element('div', { class: 'warning', id: 'perfetto-warning' },
-      element('p', {}, `${integer(slices)} slices are more than a browser's Perfetto can be trusted to hold (about 5 million). Instead either run its engine natively, and open ${this.address} while it runs:`),
+      element('p', {}, `${integer(slices)} slices are more than a browser's Perfetto can be trusted to hold (about 5 ` +
+        `million). Instead either run its engine natively, and open ${this.address} while it runs:`),
       element('pre', {}, `trace_processor_shell server http ${source.name}`),
       element('p', {}, 'or export less:'),
       element('pre', {}, 'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --time A..B)'));
@@ -60,9 +70,11 @@ class Perfetto {
   async hand(source, address) {
     let origin;
     try {
-      origin = new URL(address).origin;
+      const url = new URL(address);
+      if (!/^https?:$/.test(url.protocol)) throw new TypeError('not a web address');
+      origin = url.origin;
     } catch {
-      this.say(`${address} is no address of a page.`);
+      this.say(`${address} is no address of a web page.`);
       return;
     }
     this.address = address;
@@ -104,7 +116,8 @@ class Perfetto {
     const heard = (e) => {
       if (e.source !== target || e.origin !== origin || e.data !== 'PONG') return;
       finish('Handed over.');
-      target.postMessage({ perfetto: { buffer, title: byId('trace-name').textContent || name, fileName: name } }, origin, [buffer]);
+      target.postMessage({ perfetto: { buffer, title: byId('trace-name').textContent || name, fileName: name } },
+        origin, [buffer]);
     };
     const finish = (text) => {
       clearInterval(timer);
@@ -115,8 +128,10 @@ class Perfetto {
     this.say(`Waiting for ${origin} to answer…`);
     timer = setInterval(() => {
       if (target.closed) finish('The window was closed.');
-      else if (Date.now() - started > PERFETTO_WAIT) finish(`${origin} did not answer. Is it reachable from here? Give the address of a copy that you serve, or load the file there by hand (Files).`);
-      else target.postMessage('PING', origin);
+      else if (Date.now() - started > PERFETTO_WAIT) {
+        finish(`${origin} did not answer. Is it reachable from here? Give the address of a copy that you serve, or load ` +
+          'the file there by hand (Files).');
+      } else target.postMessage('PING', origin);
     }, 100);
   }
 }

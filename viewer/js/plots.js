@@ -13,14 +13,16 @@ class Plots {
   subject() {
     const { app } = this;
     if (app.focusClass >= 0) return app.focusClass;
-    if (app.selected >= 0 && app.names.stats.some((s) => s.cls === app.trace.events.cls[app.selected])) return app.trace.events.cls[app.selected];
+    const selected = app.selected >= 0 ? app.trace.events.cls[app.selected] : -1;
+    if (app.names.stats.some((s) => s.cls === selected)) return selected;
     const top = app.names.sorted().find((s) => app.names.rank(s) < 2);
     return top ? top.cls : -1;
   }
 
   canvas(body, title, note, draw, below = null) {
     const canvas = element('canvas', { role: 'img', 'aria-label': `${title}. ${note}` });
-    body.replaceChildren(element('div', { class: 'plot-title' }, element('b', {}, title), element('span', {}, note)), element('div', { class: 'plot' }, canvas), ...(below ? [below] : []));
+    body.replaceChildren(element('div', { class: 'plot-title' }, element('b', {}, title), element('span', {}, note)),
+      element('div', { class: 'plot' }, canvas), ...(below ? [below] : []));
     const box = canvas.parentElement.getBoundingClientRect();
     const c = fitCanvas(canvas, Math.max(120, box.width), Math.max(80, box.height)), { palette } = this.app;
     c.fillStyle = palette.ui.panel;
@@ -32,11 +34,14 @@ class Plots {
   distribution(body) {
     const { app } = this, cls = this.subject(), s = app.names.stats.find((x) => x.cls === cls);
     if (!s || app.trace.classes[cls].kind === KINDS.marker) {
-      body.replaceChildren(element('p', { class: 'empty' }, 'Choose a range in the table: its durations are shown here.'));
+      body.replaceChildren(element('p', { class: 'empty' },
+        'Choose a range in the table: its durations are shown here.'));
       return;
     }
-    const note = `${integer(s.count)} · min ${duration(s.min)} · p50 ${duration(s.p50)} · p90 ${duration(s.p90)} · p99 ${duration(s.p99)} · max ${duration(s.max)}`;
-    this.canvas(body, app.trace.className(cls), note, (c, width, height, ui) => this.drawHistogram(c, width, height, ui, s, app.palette.fill[cls]), this.longest(cls));
+    const parts = ['min', 'p50', 'p90', 'p99', 'max'].map((key) => `${key} ${duration(s[key])}`);
+    const note = [integer(s.count), ...parts].join(' · ');
+    this.canvas(body, app.trace.className(cls), note, (c, width, height, ui) => this.drawHistogram(c, width, height,
+      ui, s, app.palette.fill[cls]), this.longest(cls));
   }
 
   // The longest events of a name, where they are, to go to.
@@ -46,17 +51,22 @@ class Plots {
       this.longestOf = key;
       this.top = this.findLongest(cls, 8);
     }
-    const head = element('tr', {}, ...[['longest', ''], ['at', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n'], ['payload', 'n']].map(([t, c]) => element('th', { scope: 'col', class: c }, t)));
+    const head = element('tr', {}, ...[['longest', ''], ['at', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n'],
+      ['payload', 'n']].map(([t, c]) => element('th', { scope: 'col', class: c }, t)));
     const rows = this.top.map((i) => {
       const place = trace.place(trace.nodeOf(i)), cell = (text) => element('td', { class: 'n' }, text);
       const go = () => {
         app.select(i, true);
         app.revealEvent(i);
       };
-      return element('tr', { class: app.selected === i ? 'on' : '', onclick: go }, element('td', {}, element('button', { class: 'plain' }, `${integer(trace.events.end[i] - trace.events.start[i])} ns`)),
-        cell(`+${duration(trace.events.start[i])}`), cell(String(place.sm ?? '')), cell(place.cta?.join(', ') ?? ''), cell(String(place.warp ?? '')), cell(trace.payloadText(i) ?? ''));
+      return element('tr', { class: app.selected === i ? 'on' : '', onclick: go },
+        element('td', {}, element('button', { class: 'plain' },
+        `${integer(trace.events.end[i] - trace.events.start[i])} ns`)),
+        cell(`+${duration(trace.events.start[i])}`), cell(String(place.sm ?? '')), cell(place.cta?.join(', ') ?? ''),
+          cell(String(place.warp ?? '')), cell(trace.payloadText(i) ?? ''));
     });
-    return element('div', { class: 'scroll longest' }, element('table', { class: 'grid' }, element('thead', {}, head), element('tbody', {}, ...rows)));
+    return element('div', { class: 'scroll longest' }, element('table', { class: 'grid' }, element('thead', {}, head),
+      element('tbody', {}, ...rows)));
   }
 
   findLongest(cls, limit) {
@@ -74,9 +84,11 @@ class Plots {
 
   // Bars over quarter powers of two; the zero-length ones stand apart on the left.
   drawHistogram(c, width, height, ui, s, colour) {
-    const edge = (bin) => (bin === 0 ? 0 : 2 ** ((bin - 1) / 4)), first = s.histogram.findIndex((n, i) => n > 0 && i > 0);
+    const edge = (bin) => (bin === 0 ? 0 : 2 ** ((bin - 1) / 4)),
+      first = s.histogram.findIndex((n, i) => n > 0 && i > 0);
     const from = Math.max(1, (first < 0 ? 1 : first) - 1), to = Math.max(from + 7, s.histogram.length + 1);
-    const left = 34, bottom = height - 18, zero = s.histogram[0] > 0 ? 26 : 0, slot = (width - left - zero - 8) / (to - from);
+    const left = 34, bottom = height - 18, zero = s.histogram[0] > 0 ? 26 : 0,
+      slot = (width - left - zero - 8) / (to - from);
     const most = Math.max(...s.histogram), y = (n) => bottom - (n / most) * (bottom - 10);
     c.strokeStyle = ui.line;
     c.fillStyle = ui['ink-faint'];
@@ -94,7 +106,8 @@ class Plots {
     if (zero) c.fillRect(left + 2, y(s.histogram[0]), 16, bottom - y(s.histogram[0]));
     for (let bin = from; bin < s.histogram.length; bin++) {
       const n = s.histogram[bin];
-      if (n > 0) c.fillRect(left + zero + (bin - from) * slot + 0.5, Math.min(bottom - 1, y(n)), Math.max(1, slot - 1), Math.max(1, bottom - y(n)));
+      if (n > 0) c.fillRect(left + zero + (bin - from) * slot + 0.5, Math.min(bottom - 1, y(n)), Math.max(1, slot - 1),
+        Math.max(1, bottom - y(n)));
     }
     c.fillStyle = ui['ink-soft'];
     c.textAlign = 'center';
@@ -130,17 +143,22 @@ class Plots {
     const cls = app.focusClass >= 0 ? app.focusClass : this.subject();
     const points = cls < 0 ? null : this.points(cls);
     if (!points || points.x.length === 0) {
-      body.replaceChildren(element('p', { class: 'empty' }, 'Choose a name that has a payload in the table: its payloads are plotted here.'));
+      body.replaceChildren(element('p', { class: 'empty' },
+        'Choose a name that has a payload in the table: its payloads are plotted here.'));
       return;
     }
     const instant = trace.classes[cls].kind === KINDS.marker;
-    const note = `${instant ? 'payload over time' : 'duration by payload'} · ${integer(points.x.length)}${points.every > 1 ? ` of ${integer(points.total)} (one in ${points.every})` : ''}`;
-    this.canvas(body, trace.className(cls), note, (c, width, height, ui) => this.drawScatter(c, width, height, ui, points, instant, app.palette.fill[cls]));
+    const some = points.every > 1 ? ` of ${integer(points.total)} (one in ${points.every})` : '';
+    const note = `${instant ? 'payload over time' : 'duration by payload'} · ${integer(points.x.length)}${some}`;
+    this.canvas(body, trace.className(cls), note, (c, width, height, ui) => this.drawScatter(c, width, height, ui,
+      points, instant, app.palette.fill[cls]));
   }
 
   points(cls) {
-    const { app } = this, { trace } = app, { start, end, payloadType } = trace.events, instant = trace.classes[cls].kind === KINDS.marker;
-    const every = Math.max(1, Math.ceil(trace.classCount[cls] / PLOT_POINTS)), points = { x: [], y: [], every, total: 0 };
+    const { app } = this, { trace } = app, { start, end, payloadType } = trace.events,
+      instant = trace.classes[cls].kind === KINDS.marker;
+    const every = Math.max(1, Math.ceil(trace.classCount[cls] / PLOT_POINTS)),
+      points = { x: [], y: [], every, total: 0 };
     app.eachInScope(cls, (i) => {
       if (payloadType[i] === 0 || points.total++ % every !== 0) return;
       const value = trace.payloadNumber(i);
@@ -153,8 +171,10 @@ class Plots {
 
   drawScatter(c, width, height, ui, { x, y }, instant, colour) {
     const range = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
-    const [x0, x1] = range(x), [low, y1] = range(y), y0 = instant ? low : 0, left = 52, bottom = height - 18, right = width - 8;
-    const px = (v) => left + 4 + (x1 > x0 ? (v - x0) / (x1 - x0) : 0.5) * (right - left - 8), py = (v) => bottom - 3 - (y1 > y0 ? (v - y0) / (y1 - y0) : 0.5) * (bottom - 12);
+    const [x0, x1] = range(x), [low, y1] = range(y), y0 = instant ? low : 0, left = 52, bottom = height - 18,
+      right = width - 8;
+    const px = (v) => left + 4 + (x1 > x0 ? (v - x0) / (x1 - x0) : 0.5) * (right - left - 8),
+      py = (v) => bottom - 3 - (y1 > y0 ? (v - y0) / (y1 - y0) : 0.5) * (bottom - 12);
     c.strokeStyle = ui.line;
     c.strokeRect(left + 0.5, 4.5, right - left, bottom - 4);
     c.fillStyle = colour;
@@ -164,7 +184,7 @@ class Plots {
     c.fillStyle = ui['ink-soft'];
     c.textBaseline = 'middle';
     c.textAlign = 'right';
-    const yText = instant ? floatText : (v) => duration(Math.round(v)), xText = instant ? (v) => duration(Math.round(v)) : floatText;
+    const time = (v) => duration(Math.round(v)), [xText, yText] = instant ? [time, floatText] : [floatText, time];
     c.fillText(yText(y1), left - 4, 10);
     c.fillText(yText(y0), left - 4, bottom - 4);
     c.textAlign = 'left';
@@ -176,4 +196,7 @@ class Plots {
   }
 }
 
-const compact = (n) => (n >= 1e6 ? `${trimZeros((n / 1e6).toFixed(1))} M` : n >= 1e4 ? `${trimZeros((n / 1e3).toFixed(1))} k` : integer(Math.round(n)));
+function compact(n) {
+  if (n >= 1e6) return `${trimZeros((n / 1e6).toFixed(1))} M`;
+  return n >= 1e4 ? `${trimZeros((n / 1e3).toFixed(1))} k` : integer(Math.round(n));
+}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // query.js: the search line. Words look for names; key:value narrows the rows.
 //
-//     mma sm:12 cta:0,0,4 warp:4-7 launch:0 kernel:gemm role:mma_tile      values: a,b  a-b  (a CTA: x,y,z)  /regex/ for names
+//     mma sm:12 cta:0,0,4 warp:4-7 launch:0 kernel:gemm role:mma_tile
+//
+// Numbers: a,b and a-b; a CTA: x,y,z with * for any; names: a part, or /regex/.
 'use strict';
 
 function parseQuery(text) {
@@ -53,9 +55,11 @@ function parseCta(value, query) {
 
 // What a query selects: rows (null: all) and classes (null: all).
 function resolveQuery(trace, text) {
-  const query = parseQuery(text), result = { text, bad: query.bad, nodes: null, classes: null, warps: trace.warps.length, laneRanges: null };
+  const query = parseQuery(text), result = { text, bad: query.bad, nodes: null, classes: null,
+    warps: trace.warps.length, laneRanges: null };
   if (query.words.length > 0) {
-    result.classes = Uint8Array.from(trace.classes, (c) => (c.kind !== KINDS.diagnostic && query.words.every((w) => w(trace.strings[c.name])) ? 1 : 0));
+    result.classes = Uint8Array.from(trace.classes,
+      (c) => (c.kind !== KINDS.diagnostic && query.words.every((w) => w(trace.strings[c.name])) ? 1 : 0));
   }
   const narrows = query.sm || query.warp || query.cta || query.launch || query.kernel || query.role;
   if (!narrows) return result;

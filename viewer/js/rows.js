@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rows.js: which nodes are open, and where the rows of the timeline stand.
 //
-//     kernel > launch > SM (a strip of what its warps do) > CTA (a strip) > warp (lifetime, ranges by depth, markers, tokens)
+//     kernel > launch > SM (a strip of what its warps do) > CTA (a strip)
+//       > warp (lifetime, ranges by depth, markers, tokens)
 'use strict';
 
 const ROW_HEIGHT = { [NODES.kernel]: 22, [NODES.bucket]: 20, [NODES.launch]: 24, [NODES.sm]: 20, [NODES.cta]: 17 };
@@ -65,7 +66,8 @@ class Rows {
       for (let lane = laneFirst[child]; lane < laneFirst[child + 1]; lane++) {
         const label = lane > laneFirst[child] ? '' : kind[child] === NODES.markers ? `${prefix}markers`.trim() : name;
         if (kind[child] === NODES.markers) add(lane, LANE.marker, 'marker', label);
-        else add(lane, kind[child] === NODES.token ? LANE.token : LANE.range, kind[child] === NODES.token ? 'token' : 'range', label);
+        else add(lane, kind[child] === NODES.token ? LANE.token : LANE.range, kind[child] === NODES.token ? 'token'
+          : 'range', label);
       }
     }
     layout = { lanes, height: Math.max(17, y + LANE.pad) };
@@ -113,7 +115,8 @@ class Rows {
     this.filter = marks;
     if (marks && warps <= 48) {
       const { kind } = this.trace.nodes;
-      for (let node = 0; node < this.trace.nodeCount; node++) if (marks[node] && kind[node] < NODES.warp) this.open[node] = 1;
+      for (let node = 0; node < this.trace.nodeCount; node++) if (marks[node]
+        && kind[node] < NODES.warp) this.open[node] = 1;
     }
     this.rebuild();
   }

@@ -12,7 +12,7 @@ class Ruler {
     this.app = app;
     this.canvas = byId('ruler');
     this.canvas.addEventListener('pointerdown', (e) => this.press(e));
-    this.canvas.addEventListener('wheel', (e) => app.wheelZoom(e), { passive: false });
+    this.canvas.addEventListener('wheel', (e) => app.input.wheelZoom(e), { passive: false });
   }
 
   overviewX(time) { return GUTTER + time / this.app.trace.span * this.app.view.width; }
@@ -21,7 +21,7 @@ class Ruler {
     const { app } = this;
     if (e.button !== 0 || e.offsetX < GUTTER) return;
     if (e.offsetY >= OVERVIEW_HEIGHT) {
-      app.dragSelect(this.canvas, e, null);
+      app.input.dragSelect(this.canvas, e, null);
       return;
     }
     const length = app.view.to - app.view.from;
@@ -30,7 +30,7 @@ class Ruler {
       app.view.set(middle - length / 2, middle + length / 2);
     };
     move(e);
-    app.drag(this.canvas, e, move);
+    app.input.drag(this.canvas, e, move);
   }
 
   draw() {
@@ -65,7 +65,8 @@ class Ruler {
       c.fillRect(Math.max(x0, last + 0.5), 6, x1 - Math.max(x0, last + 0.5), 7);
       last = x1;
     }
-    const x0 = Math.max(GUTTER, this.overviewX(view.from)), x1 = Math.min(GUTTER + view.width, Math.max(x0 + 3, this.overviewX(view.to)));
+    const x0 = Math.max(GUTTER, this.overviewX(view.from)),
+      x1 = Math.min(GUTTER + view.width, Math.max(x0 + 3, this.overviewX(view.to)));
     c.fillStyle = ui.select;
     c.globalAlpha = 0.22;
     c.fillRect(x0, 1, x1 - x0, OVERVIEW_HEIGHT - 2);
@@ -112,7 +113,8 @@ class Ruler {
     c.fillRect(x0, RULER_HEIGHT - 4, x1 - x0, 4);
     const text = duration(Math.round(span.to - span.from));
     c.font = this.app.font(11, 600);
-    const w = c.measureText(text).width + 10, x = Math.max(GUTTER, Math.min(GUTTER + view.width - w, (x0 + x1 - w) / 2));
+    const w = c.measureText(text).width + 10,
+      x = Math.max(GUTTER, Math.min(GUTTER + view.width - w, (x0 + x1 - w) / 2));
     c.fillRect(x, OVERVIEW_HEIGHT + 2, w, 15);
     c.fillStyle = inkOn(ui.select);
     c.textAlign = 'center';

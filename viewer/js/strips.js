@@ -21,10 +21,12 @@ class StripGroup {
   want(rows, view) {
     if (rows.length === 0) return;
     const bins = Math.ceil(view.width * 1.5), length = view.to - view.from;
-    const covers = (s) => s && s.bins === bins && s.from <= view.from && s.to >= view.to && Math.abs((s.to - s.from) / (length * 1.5) - 1) < 1e-6 &&
+    const covers = (s) => s && s.bins === bins && s.from <= view.from && s.to >= view.to
+      && Math.abs((s.to - s.from) / (length * 1.5) - 1) < 1e-6 &&
       rows.every((r) => s.keys.has(r.key));
     if (covers(this.shown) && !this.busy) return;
-    const wanted = { rows, keys: new Map(rows.map((r, i) => [r.key, i])), from: view.from - length / 4, to: view.to + length / 4, bins };
+    const wanted = { rows, keys: new Map(rows.map((r, i) => [r.key, i])), from: view.from - length / 4, to: view.to
+      + length / 4, bins };
     if (this.busy) {
       if (!covers(this.flying)) this.next = wanted;
       else this.next = null;
@@ -68,7 +70,8 @@ class StripGroup {
   at(key, time) {
     const s = this.shown, index = s?.keys.get(key);
     if (index === undefined || time < s.from || time >= s.to) return null;
-    const bin = Math.floor((time - s.from) / (s.to - s.from) * s.bins), offset = (index * s.bins + bin) * STRIP_CATEGORIES;
+    const bin = Math.floor((time - s.from) / (s.to - s.from) * s.bins),
+      offset = (index * s.bins + bin) * STRIP_CATEGORIES;
     return { shares: s.bytes.subarray(offset, offset + STRIP_CATEGORIES), peak: s.peaks[index] };
   }
 }
@@ -85,8 +88,10 @@ function drawClipped(context, image, sy, sHeight, x0, x1, y, height, view) {
 // Stacked areas: what waits at the bottom, where heights compare best, then what works, then alive outside every range.
 function paintStacks(palette, height) {
   return ({ rows, bytes, bins }) => {
-    const canvas = new OffscreenCanvas(bins, rows.length * height), context = canvas.getContext('2d'), image = context.createImageData(bins, rows.length * height);
-    const pixels = new Uint32Array(image.data.buffer), order = stackOrder(palette), colour = palette.category.map(packed);
+    const canvas = new OffscreenCanvas(bins, rows.length * height), context = canvas.getContext('2d'),
+      image = context.createImageData(bins, rows.length * height);
+    const pixels = new Uint32Array(image.data.buffer), order = stackOrder(palette),
+      colour = palette.category.map(packed);
     for (let row = 0; row < rows.length; row++) {
       for (let bin = 0; bin < bins; bin++) {
         const offset = (row * bins + bin) * STRIP_CATEGORIES;

@@ -13,7 +13,8 @@ class Timeline {
     this.canvas = byId('timeline');
     this.scroller = byId('scroller');
     this.rects = app.trace.classes.map(() => []); // per class: x, y, width, height, ...
-    this.group = new StripGroup((...request) => app.askActivity(...request), (shown) => paintStacks(app.palette, STRIP_HEIGHT)(shown));
+    this.group = new StripGroup((...request) => app.askActivity(...request),
+      (shown) => paintStacks(app.palette, STRIP_HEIGHT)(shown));
     this.scroller.addEventListener('scroll', () => app.invalidate());
     this.canvas.addEventListener('pointerdown', (e) => this.press(e));
     this.canvas.addEventListener('pointermove', (e) => this.hover(e));
@@ -22,7 +23,7 @@ class Timeline {
       this.setHover(null);
     });
     this.canvas.addEventListener('wheel', (e) => {
-      if (e.ctrlKey || e.altKey || e.metaKey) app.wheelZoom(e);
+      if (e.ctrlKey || e.altKey || e.metaKey) app.input.wheelZoom(e);
       else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
         e.preventDefault();
         app.view.pan(e.deltaX || e.deltaY);
@@ -32,6 +33,7 @@ class Timeline {
       const hit = this.hit(e.offsetX, e.offsetY);
       if (hit?.event >= 0) app.view.fitTo(app.trace.events.start[hit.event], app.trace.events.end[hit.event]);
     });
+    this.gutter = new Gutter(app);
     this.hovered = null;
     this.widths = new Map(); // of label texts
   }
@@ -57,7 +59,8 @@ class Timeline {
 
   // The event of a lane at x, or the nearest small one within 4 pixels.
   eventAt(lane, x) {
-    const { trace, view } = this.app, { first } = trace.lanes, { start, end } = trace.events, time = view.time(x), near = 4 * view.nsPerPixel;
+    const { trace, view } = this.app, { first } = trace.lanes, { start, end } = trace.events, time = view.time(x),
+      near = 4 * view.nsPerPixel;
     const from = lowerBound(first[lane], first[lane + 1], (i) => end[i] >= time - near);
     let best = -1, distance = near;
     for (let i = from; i < first[lane + 1] && start[i] <= time + near; i++) {
@@ -79,7 +82,8 @@ class Timeline {
     if (row === undefined) return null;
     const box = warp >= 0 ? rows.warpLanes(warp).lanes.find((l) => l.lane === lane) : { y: 3, height: 18 };
     const x = view.x(trace.events.start[event]);
-    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, view.x(trace.events.end[event]) - x), height: box.height };
+    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, view.x(trace.events.end[event]) - x),
+      height: box.height };
   }
 
   scrollToNode(node, wholeSubtree = false) {
@@ -87,7 +91,8 @@ class Timeline {
     if (row === undefined) return;
     let bottom = rows.tops[row] + rows.heights[row];
     if (wholeSubtree) {
-      for (let r = row + 1; r < rows.nodes.length && rows.nodes[r] < trace.nodes.last[node]; r++) bottom = rows.tops[r] + rows.heights[r];
+      for (let r = row + 1; r < rows.nodes.length && rows.nodes[r] < trace.nodes.last[node]; r++) bottom = rows.tops[r]
+        + rows.heights[r];
     }
     const height = this.scroller.clientHeight, top = rows.tops[row];
     if (bottom > this.top + height) this.scroller.scrollTop = Math.min(top, bottom - height + 4);
@@ -113,11 +118,11 @@ class Timeline {
       else app.select(-1);
     };
     if (e.shiftKey) {
-      app.dragSelect(this.canvas, e, null, click);
+      app.input.dragSelect(this.canvas, e, null, click);
       return;
     }
     let lastX = e.clientX, lastY = e.clientY;
-    app.drag(this.canvas, e, (at) => {
+    app.input.drag(this.canvas, e, (at) => {
       app.view.pan(lastX - at.clientX);
       this.scroller.scrollTop += lastY - at.clientY;
       lastX = at.clientX;
@@ -141,16 +146,18 @@ class Timeline {
 
   hover(e) {
     const { app } = this, hit = app.dragging ? null : this.hit(e.offsetX, e.offsetY);
-    this.canvas.style.cursor = app.dragging ? 'grabbing' : hit && (hit.gutter || hit.event >= 0 || app.trace.nodes.kind[hit.node] !== NODES.warp) ? 'pointer' : 'default';
+    this.canvas.style.cursor = app.dragging ? 'grabbing' : hit
+      && (hit.gutter || hit.event >= 0 || app.trace.nodes.kind[hit.node] !== NODES.warp) ? 'pointer' : 'default';
     this.setHover(hit && hit.event >= 0 ? hit.event : null);
     if (!hit || app.dragging) {
       app.tip.hide();
       return;
     }
     const kind = app.trace.nodes.kind[hit.node];
-    if (hit.event >= 0) app.tip.show(e, app.eventTip(hit.event));
-    else if (hit.gutter) app.tip.show(e, app.nodeTip(hit.node));
-    else if (kind === NODES.sm || kind === NODES.cta) app.tip.show(e, app.stripTip(app.trace.nodeName(hit.node), hit.time, this.group.at(hit.node, hit.time)));
+    if (hit.event >= 0) app.tip.show(e, app.tip.event(hit.event));
+    else if (hit.gutter) app.tip.show(e, app.tip.row(hit.node));
+    else if (kind === NODES.sm || kind === NODES.cta) app.tip.show(e,
+      app.tip.strip(app.trace.nodeName(hit.node), hit.time, this.group.at(hit.node, hit.time)));
     else app.tip.hide();
   }
 
@@ -179,7 +186,7 @@ class Timeline {
     app.drawSpan(c, height, null);
     this.outline(app.selected, 2);
     if (this.hovered !== null && this.hovered !== app.selected) this.outline(this.hovered, 1);
-    for (let r = first; r < row; r++) this.drawGutter(r);
+    for (let r = first; r < row; r++) this.gutter.drawRow(c, r, this.top);
     c.strokeStyle = ui.line;
     c.beginPath();
     c.moveTo(GUTTER - 0.5, 0);
@@ -189,8 +196,10 @@ class Timeline {
   }
 
   drawGround(row, node, kind) {
-    const c = this.context, { rows, palette, view } = this.app, ui = palette.ui, y = rows.tops[row] - this.top, h = rows.heights[row];
-    c.fillStyle = kind === NODES.kernel || kind === NODES.bucket ? ui.group : kind === NODES.warp || kind === NODES.sm ? ui.row : ui['row-alt'];
+    const c = this.context, { rows, palette, view } = this.app, ui = palette.ui, y = rows.tops[row] - this.top,
+      h = rows.heights[row];
+    c.fillStyle = kind === NODES.kernel || kind === NODES.bucket ? ui.group : kind === NODES.warp || kind === NODES.sm
+      ? ui.row : ui['row-alt'];
     c.fillRect(0, y, GUTTER + view.width, h);
     c.fillStyle = ui.line;
     c.fillRect(0, y + h - 1, GUTTER + view.width, 1);
@@ -199,16 +208,19 @@ class Timeline {
   drawGrid(height) {
     const c = this.context, { view, palette } = this.app, step = tickStep(view.nsPerPixel, 84);
     c.fillStyle = palette.ui.line;
-    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) c.fillRect(Math.round(view.x(t)), 0, 1, height);
+    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) c.fillRect(Math.round(view.x(t)), 0, 1,
+      height);
   }
 
   drawRow(row) {
-    const { app } = this, { rows, trace } = app, node = rows.nodes[row], kind = trace.nodes.kind[node], y = rows.tops[row] - this.top;
+    const { app } = this, { rows, trace } = app, node = rows.nodes[row], kind = trace.nodes.kind[node],
+      y = rows.tops[row] - this.top;
     if (kind === NODES.launch) {
       this.drawSlices(trace.nodes.laneFirst[node], y + 3, 18, true);
       this.drawLaunchHint(node, y + 12);
     }
-    else if (kind === NODES.sm || kind === NODES.cta) this.group.draw(this.context, node, app.view, y + 2, rows.heights[row] - 4);
+    else if (kind === NODES.sm || kind === NODES.cta) this.group.draw(this.context, node, app.view, y + 2,
+      rows.heights[row] - 4);
     else if (kind === NODES.warp) {
       for (const lane of rows.warpLanes(node).lanes) {
         if (lane.type === 'marker') this.drawMarkers(lane.lane, y + lane.y, lane.height);
@@ -226,8 +238,10 @@ class Timeline {
     c.textBaseline = 'middle';
     c.textAlign = before ? 'left' : 'right';
     c.fillStyle = palette.ui['ink-faint'];
-    const away = duration(Math.round(before ? view.from - end[event] : start[event] - view.to)), span = duration(end[event] - start[event]);
-    c.fillText(before ? `◂ ${away} earlier, ${span} long` : `${away} later, ${span} long ▸`, before ? GUTTER + 6 : GUTTER + view.width - 6, y);
+    const away = duration(Math.round(before ? view.from - end[event] : start[event] - view.to)),
+      span = duration(end[event] - start[event]);
+    c.fillText(before ? `◂ ${away} earlier, ${span} long` : `${away} later, ${span} long ▸`, before ? GUTTER + 6
+      : GUTTER + view.width - 6, y);
   }
 
   // Classes that the search or the chosen name leaves in colour.
@@ -238,14 +252,16 @@ class Timeline {
   }
 
   drawSlices(lane, y, height, labelled) {
-    const { trace, view } = this.app, { first } = trace.lanes, { start, end, cls, flags } = trace.events, limit = first[lane + 1];
+    const { trace, view } = this.app, { first } = trace.lanes, { start, end, cls, flags } = trace.events,
+      limit = first[lane + 1];
     const left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
     let i = lowerBound(first[lane], limit, (k) => end[k] >= view.from);
     while (i < limit && start[i] <= view.to) {
       const x0 = start[i] * scale + base, x1 = end[i] * scale + base, rects = this.rects[cls[i]];
       if (x1 - x0 < 1.5) {
         const pixel = Math.floor(x0);
-        if (pixel >= left - 1) rects.push(Math.max(left, pixel), y, end[i] === start[i] && height > 6 ? 1.5 : 1, height);
+        if (pixel >= left - 1) rects.push(Math.max(left, pixel), y, end[i] === start[i] && height > 6 ? 1.5 : 1,
+          height);
         i = this.past(end, i + 1, limit, (pixel + 1 - base) * view.nsPerPixel);
         continue;
       }
@@ -305,7 +321,8 @@ class Timeline {
     for (let k = 0; k < this.labels.length; k += 5) {
       const i = this.labels[k], cls = trace.events.cls[i], text = this.labelText(c, i, this.labels[k + 3] - 7);
       if (text === '') continue;
-      c.fillStyle = trace.isInstant(i) ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls] : palette.ui['ink-faint'];
+      c.fillStyle = trace.isInstant(i) ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls]
+        : palette.ui['ink-faint'];
       c.fillText(text, this.labels[k + 1] + 4, this.labels[k + 2] + this.labels[k + 4] / 2 + 0.5);
     }
   }
@@ -322,11 +339,13 @@ class Timeline {
 
   // The name with its payload; where that is too long, the payload keeps its place.
   labelText(c, i, room) {
-    const { trace } = this.app, name = trace.eventKind(i) === KINDS.launch ? this.launchText(i) : trace.eventName(i), payload = trace.payloadText(i);
+    const { trace } = this.app, name = trace.eventKind(i) === KINDS.launch ? this.launchText(i) : trace.eventName(i),
+      payload = trace.payloadText(i);
     const tail = payload === null ? '' : ` ${payload}`, width = this.textWidth(c, name + tail);
     if (width <= room) return name + tail;
     for (let letters = Math.floor(room / (width / (name.length + tail.length))); letters >= 3; letters--) {
-      const text = tail.length > 0 && letters - tail.length >= 3 ? elide(name, letters - tail.length) + tail : elide(name, letters);
+      const text = tail.length > 0 && letters - tail.length >= 3 ? elide(name, letters - tail.length) + tail
+        : elide(name, letters);
       if (this.textWidth(c, text) <= room) return text;
     }
     return '';
@@ -334,7 +353,8 @@ class Timeline {
 
   launchText(i) {
     const { trace } = this.app, { warps, sms } = trace.extra.get(i) ?? {};
-    return warps === undefined ? trace.eventName(i) : `${elide(trace.eventName(i), 60)}  ·  ${plural(warps, 'warp')} on ${plural(sms, 'SM')}`;
+    return warps === undefined ? trace.eventName(i)
+      : `${elide(trace.eventName(i), 60)}  ·  ${plural(warps, 'warp')} on ${plural(sms, 'SM')}`;
   }
 
   outline(event, width) {
@@ -346,62 +366,5 @@ class Timeline {
     c.lineWidth = width;
     c.strokeRect(x, place.y - 1, Math.max(3, right - x), place.height + 2);
     c.lineWidth = 1;
-  }
-
-  drawGutter(row) {
-    const c = this.context, { app } = this, { rows, trace, palette } = app, ui = palette.ui, node = rows.nodes[row], kind = trace.nodes.kind[node];
-    const y = rows.tops[row] - this.top, h = rows.heights[row];
-    c.fillStyle = kind === NODES.kernel || kind === NODES.bucket ? ui.group : ui.panel;
-    c.fillRect(0, y, GUTTER, h - 1);
-    const indent = { [NODES.kernel]: 6, [NODES.bucket]: 12, [NODES.launch]: 16, [NODES.sm]: 26, [NODES.cta]: 36, [NODES.warp]: 48 }[kind];
-    const middle = kind === NODES.warp ? y + 12 : y + h / 2;
-    if (kind !== NODES.warp) this.drawChevron(c, ui, indent, middle, rows.open[node]);
-    c.font = app.font(11, kind === NODES.kernel || kind === NODES.launch ? 600 : 400);
-    c.textAlign = 'left';
-    c.textBaseline = 'middle';
-    c.fillStyle = kind === NODES.kernel || kind === NODES.launch ? ui.ink : ui['ink-soft'];
-    const x = indent + (kind === NODES.warp ? 0 : 12);
-    c.fillText(elide(this.rowLabel(node, kind), Math.floor((GUTTER - x - 6) / 6.1)), x, middle);
-    if (kind === NODES.warp) this.drawLaneLabels(c, ui, node, y);
-    if (app.cursorRow === node && document.activeElement === this.canvas) {
-      c.strokeStyle = ui.select;
-      c.strokeRect(1.5, y + 0.5, GUTTER - 4, h - 2);
-    }
-  }
-
-  rowLabel(node, kind) {
-    const { trace, rows } = this.app, name = trace.nodeName(node);
-    if (kind === NODES.sm) return name.replace('(GPC ', '· GPC ').replace(',', '').replace(')', '');
-    if (kind === NODES.cta && !rows.open[node]) return `${name} · ${rows.childCount(node)} warps`;
-    if (kind === NODES.warp) {
-      const role = trace.warpRole[trace.warpIndex[node]];
-      return role === '-' ? name : `${name} · ${role}`;
-    }
-    return name;
-  }
-
-  drawLaneLabels(c, ui, node, y) {
-    c.font = this.app.font(10);
-    c.fillStyle = ui['ink-faint'];
-    c.textAlign = 'right';
-    for (const lane of this.app.rows.warpLanes(node).lanes) {
-      if (lane.label && lane.y > 14) c.fillText(elide(lane.label, 24), GUTTER - 6, y + lane.y + lane.height / 2);
-    }
-    c.textAlign = 'left';
-  }
-
-  drawChevron(c, ui, x, y, open) {
-    c.fillStyle = ui['ink-soft'];
-    c.beginPath();
-    if (open) {
-      c.moveTo(x, y - 2);
-      c.lineTo(x + 8, y - 2);
-      c.lineTo(x + 4, y + 3);
-    } else {
-      c.moveTo(x + 1, y - 4);
-      c.lineTo(x + 6, y);
-      c.lineTo(x + 1, y + 4);
-    }
-    c.fill();
   }
 }

@@ -36,7 +36,8 @@ class View {
 
   // factor below 1 zooms in; the time under x stays.
   zoom(factor, x = GUTTER + this.width / 2) {
-    const at = this.time(x), length = Math.max(MIN_SPAN, (this.to - this.from) * factor), share = (at - this.from) / (this.to - this.from);
+    const at = this.time(x), length = Math.max(MIN_SPAN, (this.to - this.from) * factor),
+      share = (at - this.from) / (this.to - this.from);
     this.set(at - length * share, at + length * (1 - share));
   }
 

@@ -10,7 +10,8 @@
 class FormatError extends Error {}
 
 const CATEGORY_KIND = {
-  launch: KIND.launch, lifetime: KIND.lifetime, range: KIND.range, marker: KIND.marker, token: KIND.token, diagnostic: KIND.diagnostic,
+  launch: KIND.launch, lifetime: KIND.lifetime, range: KIND.range, marker: KIND.marker, token: KIND.token,
+    diagnostic: KIND.diagnostic,
 };
 
 // Annotations that are kept in columns.
@@ -32,7 +33,8 @@ class PftraceReader {
     this.annotations = [];
     this.annotationUse = [];
     this.classMemo = []; // by category iid, by name iid
-    this.event = { type: 0, track: 0, name: 0, category: 0, payloadType: 0, low: 0, high: 0, endType: 0, endLow: 0, endHigh: 0,
+    this.event = { type: 0, track: 0, name: 0, category: 0, payloadType: 0, low: 0, high: 0, endType: 0, endLow: 0,
+      endHigh: 0,
       unclosed: false, recordedAt: null, extra: null, text: null };
     this.packets = 0;
     this.utf8 = new TextDecoder();
@@ -79,9 +81,11 @@ class PftraceReader {
 
   finish() {
     if (this.rest.length > 0) {
-      this.builder.notes.push(`The file ends in the middle of a packet: ${this.rest.length.toLocaleString('en')} bytes at its end were left out.`);
+      const left = this.rest.length.toLocaleString('en');
+      this.builder.notes.push(`The file ends in the middle of a packet: ${left} bytes at its end were left out.`);
     }
-    if (this.t0 === null) throw new FormatError('the file holds no clock snapshot: it is not a trace that iket-decode wrote');
+    if (this.t0 === null) throw new FormatError(
+      'the file holds no clock snapshot: it is not a trace that iket-decode wrote');
   }
 
   // A varint as a double; exact up to 2^53.
@@ -313,7 +317,8 @@ class PftraceReader {
       event.endHigh = high;
     } else if (use === 'unclosed') event.unclosed = low !== 0;
     else if (use === 'recorded') event.recordedAt = (BigInt(high) << 32n) | BigInt(low);
-    else (event.extra ??= {})[name ?? this.annotations[iid]] = type === PAYLOAD.text ? text : plainValue(type, low, high);
+    else (event.extra ??= {})[name ?? this.annotations[iid]] = type === PAYLOAD.text ? text
+      : plainValue(type, low, high);
   }
 
   // The class of (category, name), looked up once.

@@ -48,7 +48,8 @@ function classStats(trace, from, to, laneRanges) {
   for (const [laneFrom, laneTo] of laneRanges) {
     for (let lane = laneFrom; lane < laneTo; lane++) {
       // An instant or a range of no length at `from` counts too.
-      const a = Math.min(firstEndingAfter(end, first[lane], first[lane + 1], from), firstStartingFrom(start, first[lane], first[lane + 1], from));
+      const a = Math.min(firstEndingAfter(end, first[lane], first[lane + 1], from),
+        firstStartingFrom(start, first[lane], first[lane + 1], from));
       const b = firstEndingAfter(start, a, first[lane + 1], to);
       if (a < b) rows.push([a, b]);
       for (let i = a; i < b; i++) counts[cls[i]]++;
@@ -66,8 +67,10 @@ function classStats(trace, from, to, laneRanges) {
     if (values.length === 0) return;
     values.sort();
     const total = exactSum(values);
-    stats.push({ cls: c, count: values.length, total, mean: Number(total) / values.length, min: values[0], p50: nearestRank(values, 50),
-      p90: nearestRank(values, 90), p99: nearestRank(values, 99), max: values[values.length - 1], histogram: histogram(values) });
+    stats.push({ cls: c, count: values.length, total, mean: Number(total) / values.length, min: values[0],
+      p50: nearestRank(values, 50),
+      p90: nearestRank(values, 90), p99: nearestRank(values, 99), max: values[values.length - 1],
+        histogram: histogram(values) });
   });
   return stats;
 }
@@ -82,6 +85,32 @@ function histogram(sorted) {
   return Array.from(bins, (n) => n ?? 0);
 }
 
+// Per role (a number for each warp node): its warps' lifetime, and of it the time that waits and the time that works,
+// each counted in the innermost range only. waits[class]: is it a wait?
+function roleStats(trace, context, { nodes, roles, count, waits }) {
+  const { start, end, cls, parentCls } = trace.events, { first } = trace.lanes, { laneFirst, last } = trace.nodes;
+  const sums = Array.from({ length: count }, () => ({ warps: 0, lifetime: 0, wait: 0, work: 0 }));
+  const book = (sum, c, time) => {
+    if (c === NO_CLASS || trace.classes[c].kind === KIND.lifetime) return;
+    if (waits[c]) sum.wait += time;
+    else sum.work += time;
+  };
+  nodes.forEach((node, k) => {
+    const sum = sums[roles[k]];
+    sum.warps++;
+    for (let lane = laneFirst[node]; lane < laneFirst[last[node]]; lane++) {
+      if (context.active[lane] === 0) continue;
+      for (let i = first[lane]; i < first[lane + 1]; i++) {
+        const time = end[i] - start[i];
+        if (trace.classes[cls[i]].kind === KIND.lifetime) sum.lifetime += time;
+        book(sum, cls[i], time);
+        book(sum, parentCls[i], -time);
+      }
+    }
+  });
+  return sums;
+}
+
 // ---- activity -------------------------------------------------------------------------------------------------------
 //
 // At each moment a warp is in its innermost open range. A range adds its time to its category and takes it from its
@@ -91,7 +120,8 @@ function histogram(sorted) {
 const CATEGORIES = 16; // 0: alive outside every range, 15: everything that has no category of its own
 const OTHER = CATEGORIES - 1;
 
-// Gives the classes with the most time of their own a category each. Returns {of (class -> category), classes (category -> class)}.
+// Gives the classes with the most time of their own a category each.
+// Returns {of (class -> category), classes (category -> class), own (time by class)}.
 function categorize(trace) {
   const { start, end, cls, parentCls, flags } = trace.events, own = new Float64Array(trace.classes.length);
   for (let i = 0; i < trace.events.count; i++) {
@@ -122,7 +152,8 @@ function activeLanes(trace) {
     active.fill(1, from, to);
     if (to - from > 1) continue;
     for (let child = node + 1; child < last[node]; child++) {
-      if (kind[child] === NODE.ranges || kind[child] === NODE.token) active.fill(kind[child] === NODE.token ? 2 : 1, laneFirst[child], laneFirst[child + 1]);
+      if (kind[child] === NODE.ranges || kind[child] === NODE.token) active.fill(kind[child] === NODE.token ? 2 : 1,
+        laneFirst[child], laneFirst[child + 1]);
     }
   }
   return active;

@@ -1,142 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tracejson.js: reads a trace.json (doc/FORMAT.md section 5) from its bytes, in any order of keys.
 //
-// JSON.parse would round the times (they are near 1.8e18) and need ten times the file in memory, so this scanner reads
-// the digits itself: a number is two doubles, high * 10^9 + low, from which differences to the first time are exact.
-// Tables may come after the launches: indices are kept until the end.
+// Times become exact differences to the first one met. Tables may come after the launches: indices are kept until then.
+// What was read is then replayed into the tracks that a .pftrace would have.
 'use strict';
-
-class JsonScanner {
-  constructor(bytes) {
-    this.bytes = bytes;
-    this.at = 0;
-    this.utf8 = new TextDecoder();
-    this.high = 0;
-    this.low = 0;
-  }
-
-  fail(what) {
-    throw new FormatError(`byte ${this.at.toLocaleString('en')}: ${what}`);
-  }
-
-  peek() {
-    const bytes = this.bytes;
-    let at = this.at, byte = bytes[at];
-    while (byte === 32 || byte === 10 || byte === 13 || byte === 9) byte = bytes[++at];
-    this.at = at;
-    return byte;
-  }
-
-  expect(byte) {
-    if (this.peek() !== byte) this.fail(`'${String.fromCharCode(byte)}' was expected`);
-    this.at++;
-  }
-
-  // Calls read(key) for every member; read must consume the value.
-  object(read) {
-    this.expect(123);
-    if (this.peek() === 125) {
-      this.at++;
-      return;
-    }
-    for (;;) {
-      const key = this.string();
-      this.expect(58);
-      read(key);
-      const byte = this.peek();
-      this.at++;
-      if (byte === 125) return;
-      if (byte !== 44) this.fail("',' or '}' was expected");
-    }
-  }
-
-  array(read) {
-    this.expect(91);
-    if (this.peek() === 93) {
-      this.at++;
-      return;
-    }
-    for (;;) {
-      read();
-      const byte = this.peek();
-      this.at++;
-      if (byte === 93) return;
-      if (byte !== 44) this.fail("',' or ']' was expected");
-    }
-  }
-
-  string() {
-    this.expect(34);
-    const bytes = this.bytes, from = this.at;
-    let at = from, plain = true;
-    while (bytes[at] !== 34) {
-      if (at >= bytes.length) this.fail('a string does not end');
-      if (bytes[at] === 92) {
-        plain = false;
-        at++;
-      }
-      at++;
-    }
-    this.at = at + 1;
-    if (plain && at - from < 40) { // keys: no decoder call
-      let text = '', ascii = true;
-      for (let i = from; i < at; i++) {
-        if (bytes[i] > 126) { ascii = false; break; }
-        text += String.fromCharCode(bytes[i]);
-      }
-      if (ascii) return text;
-    }
-    const text = this.utf8.decode(bytes.subarray(from, at));
-    if (plain) return text;
-    try {
-      return JSON.parse(`"${text}"`);
-    } catch {
-      return this.fail('a string has a bad escape');
-    }
-  }
-
-  // An integer into this.high and this.low, in units of 10^9 and 1. Returns its double.
-  integer() {
-    this.peek();
-    const bytes = this.bytes;
-    let at = this.at, negative = false;
-    if (bytes[at] === 45) {
-      negative = true;
-      at++;
-    }
-    const from = at;
-    while (bytes[at] >= 48 && bytes[at] <= 57) at++;
-    if (at === from || at - from > 20) this.fail('a whole number was expected');
-    const cut = Math.max(from, at - 9);
-    let high = 0, low = 0;
-    for (let i = from; i < cut; i++) high = high * 10 + bytes[i] - 48;
-    for (let i = cut; i < at; i++) low = low * 10 + bytes[i] - 48;
-    this.at = at;
-    if (bytes[at] === 46 || bytes[at] === 101 || bytes[at] === 69) this.fail('a whole number was expected');
-    this.high = negative ? -high : high;
-    this.low = negative ? -low : low;
-    return this.high * 1e9 + this.low;
-  }
-
-  skip() {
-    const byte = this.peek();
-    if (byte === 123) this.object(() => this.skip());
-    else if (byte === 91) this.array(() => this.skip());
-    else if (byte === 34) this.string();
-    else {
-      const from = this.at;
-      while (this.at < this.bytes.length && !'{}[],:" \n\r\t'.includes(String.fromCharCode(this.bytes[this.at]))) this.at++;
-      if (this.at === from) this.fail('a value was expected');
-      return this.utf8.decode(this.bytes.subarray(from, this.at));
-    }
-    return null;
-  }
-
-  bigint() {
-    this.integer();
-    return BigInt(this.high) * 1000000000n + BigInt(this.low);
-  }
-}
 
 const SIGNED_BITS = { 1: 8, 3: 16, 5: 32, 7: 64 };
 
@@ -202,7 +69,8 @@ class TraceJsonReader {
         });
       } else json.skip();
     });
-    if (this.launches.length === 0 || this.baseHigh === null) throw new FormatError('the file holds no launch with events');
+    if (this.launches.length === 0
+      || this.baseHigh === null) throw new FormatError('the file holds no launch with events');
     this.t0 = BigInt(this.baseHigh) * 1000000000n + BigInt(this.baseLow) + BigInt(this.least);
     this.replay();
   }
@@ -222,7 +90,8 @@ class TraceJsonReader {
 
   launch(graph, ordinal) {
     const json = this.in;
-    const launch = { graph, ordinal, kernel: 'kernel', grid: [1, 1, 1], block: [1, 1, 1], gridId: 0n, contextId: 0n, warps: new Map(),
+    const launch = { graph, ordinal, kernel: 'kernel', grid: [1, 1, 1], block: [1, 1, 1], gridId: 0n, contextId: 0n,
+      warps: new Map(),
       markers: 0, ranges: 0 };
     const axis = { X: 0, Y: 1, Z: 2 };
     json.object((key) => {
@@ -345,7 +214,8 @@ class TraceJsonReader {
     const kernels = new Map();
     this.launches = this.launches.filter((l) => l.warps.size > 0).sort((a, b) => a.start - b.start);
     for (const launch of this.launches) {
-      if (!kernels.has(launch.kernel)) kernels.set(launch.kernel, this.track(group.uuid, launch.kernel, kernels.size + 1));
+      if (!kernels.has(launch.kernel)) kernels.set(launch.kernel,
+        this.track(group.uuid, launch.kernel, kernels.size + 1));
       this.replayLaunch(launch, kernels.get(launch.kernel));
     }
   }
@@ -377,7 +247,8 @@ class TraceJsonReader {
   replayLaunch(launch, kernel) {
     const builder = this.builder;
     const places = this.places;
-    const row = this.track(kernel.uuid, launch.graph ? `${launch.graph} #${launch.ordinal}` : `launch ${launch.ordinal}`, launch.ordinal);
+    const row = this.track(kernel.uuid, launch.graph ? `${launch.graph} #${launch.ordinal}`
+      : `launch ${launch.ordinal}`, launch.ordinal);
     const slice = builder.begin(row, launch.start, builder.classOf(builder.string(launch.kernel), KIND.launch));
     const sms = new Set();
     const children = new Map();
@@ -392,18 +263,22 @@ class TraceJsonReader {
       sms.add(place.sm);
       const where = place.gpc >= 0 && place.tpc >= 0 ? ` (GPC ${place.gpc}, TPC ${place.tpc})` : '';
       const [x = 0, y = 0, z = 0] = place.cta;
-      const cta = child(child(row, `SM ${place.sm}${where}`, place.sm), `CTA (${x}, ${y}, ${z})`, x + launch.grid[0] * (y + launch.grid[1] * z));
+      const cta = child(child(row, `SM ${place.sm}${where}`, place.sm), `CTA (${x}, ${y}, ${z})`, x
+        + launch.grid[0] * (y + launch.grid[1] * z));
       this.replayWarp(warp, this.track(cta.uuid, `warp ${place.warp}`, place.warp));
     }
     builder.end(row, launch.end);
     builder.store.extra.set(slice, {
-      launch: launch.ordinal, grid_id: small(launch.gridId), context_id: small(launch.contextId), grid: launch.grid.join(' x '),
-      block: launch.block.join(' x '), ...(launch.graph ? { graph_key: launch.graph } : {}), warps: launch.warps.size, sms: sms.size,
+      launch: launch.ordinal, grid_id: small(launch.gridId), context_id: small(launch.contextId),
+        grid: launch.grid.join(' x '),
+      block: launch.block.join(' x '), ...(launch.graph ? { graph_key: launch.graph } : {}), warps: launch.warps.size,
+        sms: sms.size,
       markers: launch.markers, ranges: launch.ranges,
     });
   }
 
-  // Stack ranges nest by (start, end); what does not nest goes to a further track, as does a token that overlaps its like.
+  // Stack ranges nest by (start, end); what does not nest goes to a further track, as does a token that overlaps
+  // another of its name.
   replayWarp(warp, track) {
     const builder = this.builder;
     const byStart = (a, b) => a.start - b.start || b.end - a.end;
@@ -413,7 +288,8 @@ class TraceJsonReader {
       const open = [];
       for (const range of ranges) {
         while (open.length > 0 && (open.at(-1).end < range.start ||
-               (open.at(-1).end === range.start && (range.end > range.start || open.at(-1).start === range.start)))) this.end(on, open.pop());
+               (open.at(-1).end === range.start
+                 && (range.end > range.start || open.at(-1).start === range.start)))) this.end(on, open.pop());
         if (range.start < limit.start || range.end > (open.length > 0 ? open.at(-1).end : limit.end)) {
           further.push(range);
           continue;

@@ -10,13 +10,15 @@
 // so a row on the screen is a few lanes, and what is under the mouse or in a span is a binary search.
 'use strict';
 
-const NODE = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9, diagnostics: 10, overview: 11 };
+const NODE = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9,
+  diagnostics: 10, overview: 11 };
 
 // What a track is, by its place in the tree: [kind, a, b, c].
 function classify(track, parentKind, hasChildren) {
   const numbers = (track.name.match(/-?\d+/g) ?? []).map(Number);
   switch (parentKind) {
-    case NODE.root: return track.name === 'Diagnostics' && track.rank === 0 ? [NODE.diagnostics] : hasChildren ? [NODE.kernel] : [NODE.overview];
+    case NODE.root: return track.name === 'Diagnostics' && track.rank === 0 ? [NODE.diagnostics] : hasChildren
+      ? [NODE.kernel] : [NODE.overview];
     case NODE.diagnostics: return [NODE.diagnostics];
     case NODE.kernel: return /^launches \d+-\d+$/.test(track.name) ? [NODE.bucket] : [NODE.launch];
     case NODE.bucket: return [NODE.launch];
@@ -32,8 +34,8 @@ function classify(track, parentKind, hasChildren) {
   }
 }
 
-// The tracks under the root "Launches", depth first, siblings by rank. The root's own slices and what does not fit its row
-// are an overview for Perfetto, which this page draws from the launches themselves.
+// The tracks under the root "Launches", depth first, siblings by rank. The root's own slices and what does not fit its
+// row are an overview for Perfetto, which this page draws from the launches themselves.
 function orderTracks(builder) {
   const children = new Map();
   for (const track of builder.tracks) {
@@ -46,7 +48,8 @@ function orderTracks(builder) {
   if (!group) throw new FormatError('the file has no track "Launches": it is not a trace that iket-decode wrote');
   const nodes = [];
   const visit = (track, parent, parentKind) => {
-    const [kind, a = -1, b = -1, c = -1] = parent < 0 ? [NODE.root] : classify(track, parentKind, children.has(track.uuid));
+    const [kind, a = -1, b = -1, c = -1] = parent < 0 ? [NODE.root]
+      : classify(track, parentKind, children.has(track.uuid));
     if (kind === NODE.overview) return;
     const index = nodes.push({ track, parent, kind, a, b, c, last: 0 }) - 1;
     for (const child of children.get(track.uuid) ?? []) visit(child, index, kind);
@@ -56,8 +59,8 @@ function orderTracks(builder) {
   return { nodes, process };
 }
 
-// Moves the rows of a column to their new places. Reading in the old order keeps the memory traffic low: the old rows come
-// in the order of time, and each lane's new rows are written one after another.
+// Moves the rows of a column to their new places. Reading in the old order keeps the memory traffic low: the old rows
+// come in the order of time, and each lane's new rows are written one after another.
 function scatter(column, to, rows, count, width = 1) {
   const out = new column.constructor(count * width);
   if (width === 1) {
@@ -126,7 +129,8 @@ function finishTrace(builder, t0) {
     lanes: { node: Int32Array.from(laneNode), depth: Uint16Array.from(laneDepth), first },
     events: {
       count,
-      start: move(store.start), end: move(store.end), cls: move(store.cls), parentCls: move(store.parentCls), flags: move(store.flags),
+      start: move(store.start), end: move(store.end), cls: move(store.cls), parentCls: move(store.parentCls),
+        flags: move(store.flags),
       payloadType: move(store.payloadType), payload: move(store.payload, 2),
     },
     endPayload: rekey(store.endPayload, to), recordedAt: rekey(store.recordedAt, to), extra: rekey(store.extra, to),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker.js: finds and reads the trace, and answers questions about it, away from the page's thread.
 //
-//     page -> {load: [{url, name}], sure} | {file, sure} | {stats} | {activity}
-//     page <- {progress} | {trace} | {stats} | {activity} | {tooLarge} | {error}
+//     page -> {load: [{url, name}], sure} | {file, sure} | {stats} | {activity} | {roles}
+//     page <- {progress} | {trace} | {stats} | {activity} | {roles} | {tooLarge} | {error}
 'use strict';
 
 const JSON_LIMIT = 200 * 1024 * 1024;
@@ -50,7 +50,8 @@ async function readJson(stream, total) {
     at += part.length;
   }
   const builder = new Builder(Math.ceil(length / 160));
-  const reader = new TraceJsonReader(bytes, builder, (done) => postMessage({ progress: { what: 'Reading', bytes: done, total: length } }));
+  const reader = new TraceJsonReader(bytes, builder,
+    (done) => postMessage({ progress: { what: 'Reading', bytes: done, total: length } }));
   reader.read();
   return finishTrace(builder, reader.t0);
 }
@@ -129,7 +130,8 @@ async function loadFirst(candidates, sure) {
 // Sends the tables (a copy: the worker keeps its own to answer from) and then the summary.
 function publish(name, size) {
   const { events, nodes, lanes } = trace;
-  const share = (table) => Object.fromEntries(Object.entries(table).map(([k, v]) => [k, ArrayBuffer.isView(v) ? v.slice() : v]));
+  const share = (table) => Object.fromEntries(Object.entries(table).map(([k, v]) => [k, ArrayBuffer.isView(v)
+    ? v.slice() : v]));
   const { parentCls, ...shown } = events;
   const sent = { ...trace, events: share(shown), nodes: share(nodes), lanes: share(lanes) };
   const buffers = [...Object.values(sent.events), ...Object.values(sent.nodes), ...Object.values(sent.lanes)]
@@ -146,7 +148,8 @@ function answerActivity({ id, rows, from, to, bins }) {
     const key = ranges.join();
     if (!context.peaks.has(key)) context.peaks.set(key, peakWarps(trace, ranges));
     peaks.push(context.peaks.get(key));
-    activity(trace, context, ranges, peaks[i], from, to, bins, bytes.subarray(i * bins * CATEGORIES, (i + 1) * bins * CATEGORIES));
+    activity(trace, context, ranges, peaks[i], from, to, bins,
+      bytes.subarray(i * bins * CATEGORIES, (i + 1) * bins * CATEGORIES));
   });
   postMessage({ activity: { id, bytes, peaks } }, [bytes.buffer]);
 }
@@ -161,7 +164,8 @@ function tooLargeFile({ name, size }) {
 }
 
 async function readFile(file, sure) {
-  return (!sure && tooLargeFile(file)) || { name: file.name, size: file.size, trace: await readStream(file.stream(), file.size) };
+  return (!sure && tooLargeFile(file))
+    || { name: file.name, size: file.size, trace: await readStream(file.stream(), file.size) };
 }
 
 self.onmessage = async ({ data }) => {
@@ -176,8 +180,10 @@ self.onmessage = async ({ data }) => {
       publish(found.name, found.size);
     } else if (data.activity) answerActivity(data.activity);
     else if (data.stats) answerStats(data.stats);
+    else if (data.roles) postMessage({ roles: { id: data.roles.id, sums: roleStats(trace, context, data.roles) } });
   } catch (error) {
-    if (data.activity || data.stats) throw error;
-    postMessage({ error: { message: error.message, missing: error.missing === true, stack: error instanceof FormatError ? '' : String(error.stack) } });
+    if (data.activity || data.stats || data.roles) throw error;
+    postMessage({ error: { message: error.message, missing: error.missing === true, stack: error instanceof FormatError
+      ? '' : String(error.stack) } });
   }
 };

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// roles.js: warps of one kernel do different things (producer, consumer, epilogue). A role is the outermost range in
+// which a warp spends most time; this tab tells of each how much of its warps' lifetime works and waits.
+'use strict';
+
+class RolesPanel {
+  constructor(app) {
+    this.app = app;
+    this.names = [...app.trace.roles.keys()];
+    this.sums = null;
+  }
+
+  // Asked for when the tab is first shown.
+  show(body) {
+    if (this.sums) {
+      body.replaceChildren(this.table());
+      return;
+    }
+    body.replaceChildren(element('p', { class: 'empty' }, 'Counting…'));
+    if (this.asked) return;
+    this.asked = true;
+    const { trace, loader } = this.app, number = new Map(this.names.map((name, k) => [name, k]));
+    loader.ask('roles', {
+      nodes: Int32Array.from(trace.warps), roles: Int32Array.from(trace.warpRole, (role) => number.get(role)),
+        count: this.names.length,
+      waits: Uint8Array.from(trace.classes, (c) => (isWait(trace.strings[c.name]) ? 1 : 0)),
+    }, ({ sums }) => {
+      this.sums = sums;
+      this.app.tabs.draw();
+    });
+  }
+
+  // "0, 4-7": the numbers that a role's warps have in their CTAs.
+  warpNumbers(name) {
+    const { trace } = this.app, numbers = new Set();
+    trace.warps.forEach((node, k) => trace.warpRole[k] === name && numbers.add(trace.nodes.a[node]));
+    const sorted = [...numbers].sort((a, b) => a - b), parts = [];
+    for (let i = 0; i < sorted.length;) {
+      let j = i;
+      while (sorted[j + 1] === sorted[j] + 1) j++;
+      parts.push(j > i ? `${sorted[i]}-${sorted[j]}` : String(sorted[i]));
+      i = j + 1;
+    }
+    return parts.join(', ');
+  }
+
+  table() {
+    const head = element('tr', {}, ...[['role', ''], ['warps', 'n'], ['of a CTA', 'n'], ['mean life', 'n'],
+      ['works', 'n'], ['waits', 'n'], ['', '']]
+      .map(([title, cls]) => element('th', { scope: 'col', class: cls }, title)));
+    const order = this.names.map((name, k) => ({ name, ...this.sums[k] })).sort((a, b) => b.lifetime - a.lifetime);
+    return element('table', { class: 'grid', id: 'roles-table' }, element('thead', {}, head),
+      element('tbody', {}, ...order.map((role) => this.row(role))));
+  }
+
+  row({ name, warps, lifetime, work, wait }) {
+    const { app } = this, share = (time) => (lifetime > 0 ? time / lifetime : 0), numbers = this.warpNumbers(name);
+    const cell = (text, title) => element('td', { class: 'n', title }, text);
+    const filter = () => app.search(name === '-' ? '' : `role:/^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$/`);
+    const part = (time, kind) => element('span',
+      { class: `part ${kind}`, style: { width: `${Math.max(0, Math.min(1, share(time))) * 100}%` } });
+    return element('tr', { onclick: filter, title: name === '-' ? 'These warps have no range'
+      : 'Show only these warps' },
+      element('td', { class: 'name' }, element('button', { class: 'plain' }, name === '-' ? 'no range' : name)),
+        cell(integer(warps)), cell(elide(numbers, 14), numbers),
+      cell(duration(Math.round(lifetime / warps))), cell(percent(share(work)), `${integer(work)} ns`),
+        cell(percent(share(wait)), `${integer(wait)} ns`),
+      element('td', { class: 'stack' }, part(wait, 'wait'), part(work, 'work')));
+  }
+}
