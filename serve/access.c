@@ -14,11 +14,19 @@
 
 static int is_token_byte(char c) { return isalnum((unsigned char)c) || (c != 0 && strchr("-._~", c) != NULL); }
 
-static int make_token(int fd, char token[IKET_TOKEN_MAX + 1]) {
-    unsigned char random[32];
+enum { RANDOM_BYTES = 32 };
+
+// 256 random bits as 64 digits.
+static int make_random(char text[2 * RANDOM_BYTES + 1]) {
+    unsigned char random[RANDOM_BYTES];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return -1;
-    for (size_t i = 0; i < sizeof random; i++) snprintf(token + 2 * i, 3, "%02x", random[i]);
-    char line[2 * sizeof random + 2];
+    for (size_t i = 0; i < sizeof random; i++) snprintf(text + 2 * i, 3, "%02x", random[i]);
+    return 0;
+}
+
+static int make_token(int fd, char token[IKET_TOKEN_MAX + 1]) {
+    char line[2 * RANDOM_BYTES + 2];
+    if (make_random(token) != 0) return -1;
     int length = snprintf(line, sizeof line, "%s\n", token);
     return write(fd, line, (size_t)length) == length ? 0 : -1;
 }
@@ -111,11 +119,21 @@ iket_origin_verdict iket_access_judge_origin(const iket_access *access, const ch
     return host != NULL && iket_access_allows_host(access, host) ? IKET_ORIGIN_OWN : IKET_ORIGIN_FOREIGN;
 }
 
-int iket_access_is_token(const iket_access *access, const char *candidate, size_t length) {
-    size_t wanted = strlen(access->token);
-    volatile unsigned char differs = length != wanted;
-    for (size_t i = 0; i < length; i++) differs |= (unsigned char)(candidate[i] ^ access->token[i % wanted]);
+static int is_secret(const char *secret, const char *candidate, size_t length) {
+    size_t wanted = strlen(secret);
+    volatile unsigned char differs = length != wanted || wanted == 0;
+    for (size_t i = 0; i < length && wanted > 0; i++) differs |= (unsigned char)(candidate[i] ^ secret[i % wanted]);
     return !differs;
+}
+
+int iket_access_is_token(const iket_access *access, const char *candidate, size_t length) { return is_secret(access->token, candidate, length); }
+
+int iket_access_make_code(iket_access *access, iket_error *err) {
+    return make_random(access->code) == 0 ? 0 : iket_fail(err, "there are no random numbers to be had");
+}
+
+int iket_access_take_code(iket_access *access, const char *candidate) {
+    return is_secret(access->code, candidate, strlen(candidate)) && !atomic_exchange(&access->code_taken, 1);
 }
 
 int iket_access_has_token(const iket_access *access, const char *cookie, const char *authorization) {

@@ -8,6 +8,7 @@
 #ifndef IKET_SERVE_ACCESS_H
 #define IKET_SERVE_ACCESS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "common/error.h"
@@ -22,6 +23,8 @@ typedef struct iket_access {
     size_t origin_count;
     char token[IKET_TOKEN_MAX + 1];         // "": none is needed
     char cookie[24];                        // the cookie's name, one for each port
+    char code[65];                          // "": there is none
+    atomic_int code_taken;
 } iket_access;
 
 // Reads the token from the first line of a file. A file that does not exist is made, for its owner alone, with a random
@@ -52,6 +55,13 @@ iket_origin_verdict iket_access_judge_origin(const iket_access *access, const ch
 
 // Compares in a time that depends on the lengths alone. 1: equal.
 int iket_access_is_token(const iket_access *access, const char *candidate, size_t length);
+
+// Makes the code that opens the door once, in place of the token: what a browser's command line shows to other users of
+// the machine is of no use to them.
+IKET_MUST_CHECK int iket_access_make_code(iket_access *access, iket_error *err);
+
+// 1 when `candidate` is that code, for the first time.
+int iket_access_take_code(iket_access *access, const char *candidate);
 
 // Whether a request with these fields (NULL: missing) carries the token.
 int iket_access_has_token(const iket_access *access, const char *cookie, const char *authorization);

@@ -108,9 +108,16 @@ static void open_browser(const char *url) {
     extern char **environ;
     char *arguments[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
     pid_t child;
-    if (posix_spawnp(&child, "xdg-open", NULL, NULL, arguments, environ) != 0) {
+    sigset_t none;
+    posix_spawnattr_t attributes;
+    sigemptyset(&none); // those that end the server are blocked here
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (posix_spawnp(&child, "xdg-open", NULL, &attributes, arguments, environ) != 0) {
         fprintf(stderr, "%s: --open: there is no xdg-open here (open the address yourself)\n", command.name);
     }
+    posix_spawnattr_destroy(&attributes);
 }
 
 static void announce(const iket_server *server, const settings *s) {
@@ -165,7 +172,7 @@ int main(int argc, char **argv) {
     }
     // Closed, so that "url=$(iket-serve … &)" goes on; and its number taken, so that no connection gets it.
     if (open("/dev/null", O_WRONLY | O_CLOEXEC) < 0) perror(command.name);
-    if (s.open) open_browser(iket_server_url(server));
+    if (s.open) open_browser(iket_server_url_once(server));
     int signal_number;
     sigwait(&ends, &signal_number);
     iket_server_close(server, GRACE_MS, is_signal_pending, &ends);

@@ -131,7 +131,10 @@ static int prepare_access(iket_server *server, iket_error *err) {
     if (!address.is_loopback && settings->token_file == NULL && !settings->insecure) {
         return iket_fail(err, "--host %s: anyone who reaches this address could read the traces (give --token-file FILE, or --insecure if that is meant)", settings->host);
     }
-    if (settings->token_file != NULL) IKET_TRY(iket_access_read_token(access, settings->token_file, &server->token_state, err));
+    if (settings->token_file != NULL) {
+        IKET_TRY(iket_access_read_token(access, settings->token_file, &server->token_state, err));
+        IKET_TRY(iket_access_make_code(access, err));
+    }
     access->any_address = !address.is_loopback;
     access->hosts[access->host_count++] = settings->host;
     if (address.is_wildcard && gethostname(server->machine, sizeof server->machine - 1) == 0) access->hosts[access->host_count++] = server->machine;
@@ -160,12 +163,12 @@ static int open_ui(iket_server *server, iket_error *err) {
     return start(ui, err);
 }
 
-static void compose_url(iket_server *server) {
+static void compose_url(const iket_server *server, const char *secret, char url[IKET_URL_MAX]) {
     const iket_site *site = &server->traces;
     const char *address = server->machine[0] != 0 ? server->machine : site->listener.address;
     int six = strchr(address, ':') != NULL;
-    int used = snprintf(server->url, sizeof server->url, "%s://%s%s%s:%u/", server->certificate != NULL ? "https" : "http", six ? "[" : "", address, six ? "]" : "", (unsigned)site->listener.port);
-    if (site->access.token[0] != 0) snprintf(server->url + used, sizeof server->url - (size_t)used, "?token=%s", site->access.token);
+    int used = snprintf(url, IKET_URL_MAX, "%s://%s%s%s:%u/", server->certificate != NULL ? "https" : "http", six ? "[" : "", address, six ? "]" : "", (unsigned)site->listener.port);
+    if (secret[0] != 0) snprintf(url + used, IKET_URL_MAX - (size_t)used, "?token=%s", secret);
 }
 
 static int open_all(iket_server *server, iket_error *err) {
@@ -178,7 +181,7 @@ static int open_all(iket_server *server, iket_error *err) {
     IKET_TRY(prepare_access(server, err));
     IKET_TRY(iket_listen(&site->listener, settings->host, settings->port, err));
     snprintf(site->access.cookie, sizeof site->access.cookie, "iket-%u", (unsigned)site->listener.port);
-    compose_url(server);
+    compose_url(server, site->access.token, server->url);
     IKET_TRY(open_ui(server, err));
     site->listing = iket_listing_open();
     if (site->listing == NULL) return iket_fail(err, "out of memory");
@@ -202,6 +205,14 @@ int iket_server_open(iket_server **server, const iket_serve_settings *settings, 
 }
 
 const char *iket_server_url(const iket_server *server) { return server->url; }
+
+const char *iket_server_url_once(iket_server *server) {
+    iket_access *access = &server->traces.access;
+    if (access->token[0] == 0) return server->url;
+    if (server->url_once[0] == 0 && access->code[0] != 0) compose_url(server, access->code, server->url_once);
+    return server->url_once;
+}
+
 uint16_t iket_server_port(const iket_server *server) { return server->traces.listener.port; }
 uint16_t iket_server_ui_port(const iket_server *server) { return server->ui.daemon != NULL ? server->ui.listener.port : 0; }
 int iket_server_is_loopback(const iket_server *server) { return server->traces.listener.is_loopback; }

@@ -44,6 +44,9 @@ IKET_MUST_CHECK int iket_server_open(iket_server **server, const iket_serve_sett
 // The address of the index, with the token for the first visit where there is one: "http://127.0.0.1:8080/".
 const char *iket_server_url(const iket_server *server);
 
+// The same with a code in place of the token that works once, for a browser's command line. "" where that cannot be.
+const char *iket_server_url_once(iket_server *server);
+
 uint16_t iket_server_port(const iket_server *server);
 uint16_t iket_server_ui_port(const iket_server *server); // 0: there is none
 iket_token_state iket_server_token_state(const iket_server *server);

@@ -185,7 +185,7 @@ static enum MHD_Result answer(iket_site *site, iket_request *request, const char
     }
     if (site->access.token[0] != 0 && !site->is_ui) {
         const char *given = MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "token");
-        if (given != NULL && iket_access_is_token(&site->access, given, strlen(given))) return first_visit(site, request, url);
+        if (given != NULL && (iket_access_is_token(&site->access, given, strlen(given)) || iket_access_take_code(&site->access, given))) return first_visit(site, request, url);
         if (!iket_access_has_token(&site->access, iket_request_field(request, "Cookie"), iket_request_field(request, "Authorization"))) {
             return iket_reply_error(request, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer", "%s",
                                     given != NULL ? "That is not the token. Take the address that iket-serve printed, whole."

@@ -29,13 +29,15 @@ typedef struct iket_site {
 
 struct iket_request;
 
+enum { IKET_URL_MAX = IKET_HOST_MAX + IKET_TOKEN_MAX + 64 };
+
 struct iket_server {
     const iket_serve_settings *settings;
     char *folder;  // absolute, for the commands that the index shows
     iket_site traces, ui; // ui.daemon is NULL without a UI
     char *certificate, *key; // contents
     char machine[256]; // this machine's name, where the server listens on all of its addresses; else ""
-    char url[640];
+    char url[IKET_URL_MAX], url_once[IKET_URL_MAX];
     iket_token_state token_state;
     atomic_int stopping;
 };

@@ -108,6 +108,19 @@ class Command(served.FolderTest):
                 server.get("/")
             with open(opened) as f:
                 self.assertEqual(f.read(), server.url + "\n")
+        os.remove(opened)
+        token = os.path.join(self.scratch.name, "token")
+        with served.Server(self.folder, "--open", "--token-file", token, environment={"PATH": os.path.join(self.outside, "bin") + ":" + os.environ["PATH"]}) as server:
+            while not os.path.exists(opened):
+                self.assertEqual(server.get("/").status, 401)
+            with open(opened) as f, open(token) as t:
+                url, secret = f.read().strip(), t.read().strip()
+            # A command line is seen by others: what stands there works once, and is not the token.
+            self.assertNotIn(secret, url)
+            target = url.removeprefix(f"http://127.0.0.1:{server.port}")
+            self.assertEqual(server.get(target[:-1]).status, 401)
+            self.assertIn(secret, server.get(target).get("Set-Cookie"))
+            self.assertEqual(server.get(target).status, 401)
         with served.Server(self.folder, "--open", environment={"PATH": "/nothing"}) as server:
             pass
         self.assertIn("no xdg-open here", server.errors)
