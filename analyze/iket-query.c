@@ -43,8 +43,8 @@ static const iket_option options[] = {
     {OPT_ROLES, 0, "roles", NULL, "LIST", "names of warps: 0-3=softmax,12=mma", NULL},
     {OPT_WAIT, 0, "wait", NULL, "REGEX", "which ranges are waits (" IKET_WAIT_DEFAULT ")", NULL},
     {OPT_HIST, 0, "hist", NULL, NULL, "ranges: draw the distributions", NULL},
-    {OPT_PRODUCER, 0, "producer", NULL, "NAME", "cadence: the range whose lead is asked for ...", NULL},
-    {OPT_CONSUMER, 0, "consumer", NULL, "NAME", "... and the range that follows it", NULL},
+    {OPT_PRODUCER, 0, "producer", NULL, "NAME", "cadence: the range whose lead over --consumer is asked for", NULL},
+    {OPT_CONSUMER, 0, "consumer", NULL, "NAME", "cadence: the range that follows --producer", NULL},
     {OPT_FAIL_OVER, 0, "fail-over", NULL, "PERCENT", "diff: exit 1 when a name is surely slower by more than this", NULL},
     {OPT_EXPECT, 0, "expect", NULL, "NAME=N", "check: each warp has N events of this name; N/cta, N/launch", NULL},
     {OPT_DAG, 0, "dag", NULL, "FILE", "path: the kernel's iket.dag file", NULL},
@@ -59,6 +59,13 @@ static const iket_option options[] = {
     {OPT_VALUES, 0, "values", NULL, NULL, "only the events' payloads, one a line", NULL},
     {OPT_OUTPUT, 'o', "output", NULL, "FILE", "write the answer there", NULL},
     {OPT_FORCE, 'f', "force", "clobber", NULL, "replace an existing file", NULL},
+};
+
+static const iket_option_words option_words[] = {
+    {OPT_BY, "name kernel launch sm cta warp role payload"},
+    {OPT_FORMAT, "table csv json jsonl"},
+    {OPT_TABLE, "launches locations lifetimes ranges markers"},
+    {0, NULL},
 };
 
 typedef struct settings {
@@ -130,18 +137,11 @@ static int take(void *context, int id, const char *value, iket_error *err) {
     }
 }
 
-// The verbs below the options of --help, from their table.
-static char *notes(void) {
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) return NULL;
-    fprintf(out, "Verbs (default: events with a selection or --values or --count, else summary):\n");
-    for (size_t i = 0; i < iket_verb_count; i++) fprintf(out, "  %-10s %s\n", iket_verbs[i].name, iket_verbs[i].purpose);
-    fprintf(out, "\nTRACE is a trace.json (plain, gzip, NVIDIA's too), a dump.bin, a collector's\n"
-                 "iket.data.json or iket.data.bin, a folder of them, or - for standard input.\n"
-                 "Exit status: 0 answered, 1 the answer is no or nothing matches, 2 an error.");
-    return fclose(out) == 0 ? text : NULL;
+// The rows of the verbs' table as those of the command.
+static iket_command_verb *command_verbs(void) {
+    iket_command_verb *verbs = calloc(iket_verb_count, sizeof *verbs);
+    for (size_t i = 0; verbs != NULL && i < iket_verb_count; i++) verbs[i] = (iket_command_verb){iket_verbs[i].name, iket_verbs[i].purpose};
+    return verbs;
 }
 
 // The first word is a verb when it names one; the rest are inputs.
@@ -204,16 +204,22 @@ static int run(settings *s, iket_error *err) {
 }
 
 int main(int argc, char **argv) {
-    char *verbs = notes();
+    iket_command_verb *verbs = command_verbs();
     const iket_command command = {
         .name = "iket-query",
         .purpose = "answer questions about traces of GPU kernels",
         .synopsis = "[VERB] [OPTIONS] TRACE...",
         .examples = {"iket-query iket_pid_0x1092.trace.json", "iket-query --marker store_index --values trace.json.gz",
                      "iket-query events --range mma_wait --warp 4-7 --time 10us..20us --csv run.trace.json"},
-        .notes = verbs,
+        .notes = "TRACE is a trace.json (plain, gzip, NVIDIA's too), a dump.bin, a collector's\n"
+                 "iket.data.json or iket.data.bin, a folder of them, or - for standard input.\n"
+                 "Exit status: 0 answered, 1 the answer is no or nothing matches, 2 an error.",
         .options = options,
         .option_count = sizeof options / sizeof options[0],
+        .words = option_words,
+        .verbs = verbs,
+        .verb_count = verbs != NULL ? iket_verb_count : 0,
+        .verb_default = "events with a selection or --values or --count, else summary",
     };
     settings s = {.query = {.memory = (uint64_t)256 << 20, .expect = calloc((size_t)argc, sizeof *s.query.expect)}, .words = calloc((size_t)argc, sizeof *s.words)};
     iket_error err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/options.h"
+#include "common/options_table.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,21 +8,21 @@
 
 #include "common/version.h"
 
-enum { ID_HELP = -1, ID_VERSION = -2, NAMES_MAX = 160 };
+enum { NAMES_MAX = 160 };
 
-static const iket_option help_option = {ID_HELP, 'h', "help", NULL, NULL, "print this and end", "Other"};
-static const iket_option version_option = {ID_VERSION, 'V', "version", NULL, NULL, "print the version and end", NULL};
+static const iket_option help_option = {IKET_OPTION_HELP, 'h', "help", NULL, NULL, "print this and end", "Other"};
+static const iket_option version_option = {IKET_OPTION_VERSION, 'V', "version", NULL, NULL, "print the version and end", NULL};
 
-static const iket_option *at(const iket_command *command, size_t i) {
+const iket_option *iket_option_at(const iket_command *command, size_t i) {
     if (i < command->option_count) return &command->options[i];
     return i == command->option_count ? &help_option : &version_option;
 }
 
-static size_t count_of(const iket_command *command) { return command->option_count + 2; }
+size_t iket_option_count(const iket_command *command) { return command->option_count + 2; }
 
 static const iket_option *find_name(const iket_command *command, const char *name, size_t length) {
-    for (size_t i = 0; i < count_of(command); i++) {
-        const iket_option *o = at(command, i);
+    for (size_t i = 0; i < iket_option_count(command); i++) {
+        const iket_option *o = iket_option_at(command, i);
         if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
         if (o->synonym != NULL && strlen(o->synonym) == length && strncmp(o->synonym, name, length) == 0) return o;
     }
@@ -30,8 +30,8 @@ static const iket_option *find_name(const iket_command *command, const char *nam
 }
 
 static const iket_option *find_letter(const iket_command *command, char letter) {
-    for (size_t i = 0; i < count_of(command); i++) {
-        if (at(command, i)->letter == letter) return at(command, i);
+    for (size_t i = 0; i < iket_option_count(command); i++) {
+        if (iket_option_at(command, i)->letter == letter) return iket_option_at(command, i);
     }
     return NULL;
 }
@@ -88,9 +88,9 @@ static iket_options_result bad(const iket_command *command, const char *format, 
 static const char *nearest_option(const iket_command *command, const char *name, size_t length) {
     const char *names[NAMES_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < count_of(command) && n + 2 <= NAMES_MAX; i++) {
-        names[n++] = at(command, i)->name;
-        if (at(command, i)->synonym != NULL) names[n++] = at(command, i)->synonym;
+    for (size_t i = 0; i < iket_option_count(command) && n + 2 <= NAMES_MAX; i++) {
+        names[n++] = iket_option_at(command, i)->name;
+        if (iket_option_at(command, i)->synonym != NULL) names[n++] = iket_option_at(command, i)->synonym;
     }
     char word[64];
     if (length >= sizeof word) return NULL;
@@ -99,12 +99,22 @@ static const char *nearest_option(const iket_command *command, const char *name,
     return iket_nearest(word, names, n);
 }
 
-static iket_options_result apply(const iket_command *command, const iket_option *option, const char *value, iket_option_fn fn, void *context) {
-    if (option->id == ID_HELP) {
+static iket_options_result print_help(const iket_command *command, const char *form) {
+    if (form == NULL) {
         iket_options_print_help(command, stdout);
-        return IKET_OPTIONS_DONE;
+    } else if (strcmp(form, "man") == 0) {
+        iket_options_print_man(command, stdout);
+    } else if (strcmp(form, "bash") == 0) {
+        iket_options_print_bash(command, stdout);
+    } else {
+        return bad(command, "--help=%s: there is no such form (man, bash or none)", form, NULL);
     }
-    if (option->id == ID_VERSION) {
+    return IKET_OPTIONS_DONE;
+}
+
+static iket_options_result apply(const iket_command *command, const iket_option *option, const char *value, iket_option_fn fn, void *context) {
+    if (option->id == IKET_OPTION_HELP) return print_help(command, value);
+    if (option->id == IKET_OPTION_VERSION) {
         printf("%s %s\n", command->name, IKET_VERSION);
         return IKET_OPTIONS_DONE;
     }
@@ -120,7 +130,7 @@ static iket_options_result parse_long(const iket_command *command, int argc, cha
     const iket_option *o = find_name(command, name, length);
     if (o == NULL) return bad(command, "unknown option %s", argv[*i], nearest_option(command, name, length));
     const char *value = equals != NULL ? equals + 1 : NULL;
-    if (o->argument == NULL && value != NULL) return bad(command, "--%s takes no value", o->name, o->name);
+    if (o->argument == NULL && value != NULL && o->id != IKET_OPTION_HELP) return bad(command, "--%s takes no value", o->name, o->name);
     if (o->argument != NULL && value == NULL) {
         if (*i + 1 >= argc) return bad(command, "--%s needs a value", o->name, NULL);
         value = argv[++*i];
@@ -172,32 +182,6 @@ iket_options_result iket_options_parse(const iket_command *command, int argc, ch
         if (result != IKET_OPTIONS_OK) return result;
     }
     return IKET_OPTIONS_OK;
-}
-
-static void print_option(const iket_option *o, FILE *out) {
-    char left[96];
-    int used = o->letter != 0 ? snprintf(left, sizeof left, "  -%c, --%s", o->letter, o->name) : snprintf(left, sizeof left, "      --%s", o->name);
-    if (o->argument != NULL) snprintf(left + used, sizeof left - (size_t)used, " %s", o->argument);
-    fprintf(out, "%-30s", left);
-    if (strlen(left) >= 30) fprintf(out, "\n%30s", "");
-    for (const char *line = o->help; line != NULL;) {
-        const char *end = strchr(line, '\n');
-        fprintf(out, "%.*s\n", end != NULL ? (int)(end - line) : (int)strlen(line), line);
-        if (end != NULL) fprintf(out, "%30s", "");
-        line = end != NULL ? end + 1 : NULL;
-    }
-}
-
-void iket_options_print_help(const iket_command *command, FILE *out) {
-    fprintf(out, "%s: %s\n\n", command->name, command->purpose);
-    for (size_t i = 0; i < 3 && command->examples[i] != NULL; i++) fprintf(out, "  %s\n", command->examples[i]);
-    fprintf(out, "\nUsage: %s %s\n", command->name, command->synopsis);
-    for (size_t i = 0; i < count_of(command); i++) {
-        const iket_option *o = at(command, i);
-        if (o->group != NULL) fprintf(out, "\n%s:\n", o->group);
-        print_option(o, out);
-    }
-    if (command->notes != NULL) fprintf(out, "\n%s\n", command->notes);
 }
 
 int iket_parse_u64(const char *text, unsigned long long max, unsigned long long *value, iket_error *err) {

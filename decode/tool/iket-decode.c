@@ -27,6 +27,8 @@ static const iket_option option_table[] = {
     {OPT_NO_PROGRESS, 0, "no-progress", NULL, NULL, "no progress on a terminal", NULL},
 };
 
+static const iket_option_words option_words[] = {{OPT_EMIT, "pftrace pftrace.gz json html"}, {0, NULL}};
+
 static const iket_command command = {
     .name = "iket-decode",
     .purpose = "turn the raw warp buffers of in-kernel event tracing into a timeline",
@@ -37,6 +39,7 @@ static const iket_command command = {
              "Exit status: 0 done, 1 --strict met damage or a selection matched nothing, 2 error.",
     .options = option_table,
     .option_count = sizeof option_table / sizeof *option_table,
+    .words = option_words,
 };
 
 static int append(const char ***list, size_t *count, const char *value, iket_error *err) {

@@ -1,0 +1,10 @@
+# OUTPUT: the man page of INPUT, with the options (and verbs) that TOOL tells in place of @OPTIONS@.
+cmake_minimum_required(VERSION 3.25)
+cmake_path(GET OUTPUT PARENT_PATH folder)
+file(MAKE_DIRECTORY ${folder})
+execute_process(COMMAND ${TOOL} --help=man OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${INPUT} text)
+string(REPLACE "@OPTIONS@" "${options}" text "${text}")
+string(REPLACE "@VERSION@" "${VERSION}" text "${text}")
+file(WRITE ${OUTPUT}.scd "${text}")
+execute_process(COMMAND ${SCDOC} INPUT_FILE ${OUTPUT}.scd OUTPUT_FILE ${OUTPUT} COMMAND_ERROR_IS_FATAL ANY)
