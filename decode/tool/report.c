@@ -127,7 +127,10 @@ static int first_diagnostic(const iket_trace *trace, char *text, size_t size) {
 int decode_report_no_event(const iket_trace *trace, iket_error *err) {
     char names[900], kernels[600] = "none";
     size_t declared = list_names(trace, 0, names, sizeof names), used = 0;
-    if (declared == 0 && trace->location_count > 0) return 0; // a collector's warp trace: lifetimes only
+    if (trace->source != IKET_SOURCE_DUMP && trace->location_count > 0) { // a collector's warp trace
+        fprintf(stderr, "iket-decode: warning: %s: has no event, only the lifetimes of its warps (recorded with --warp-trace, or the annotated code was not reached)\n", trace->path);
+        return 0;
+    }
     for (size_t i = 0; i < trace->launch_count + trace->empty_kernel_count && i <= NAMES_SHOWN && used < sizeof kernels; i++) {
         uint32_t kernel = i < trace->launch_count ? trace->launches[i].kernel : trace->empty_kernels[i - trace->launch_count];
         used += (size_t)snprintf(kernels + used, sizeof kernels - used, "%s%.64s", i == 0 ? "" : ", ", i == NAMES_SHOWN ? "…" : trace->strings[kernel]);

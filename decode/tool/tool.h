@@ -62,7 +62,8 @@ void decode_report_info(const iket_trace *trace, int verbose);                  
 void decode_report_summary(const iket_trace *trace, const decode_outputs *outputs, const iket_selection *selection); // on stderr
 void decode_report_warnings(const iket_trace *trace, const decode_outputs *outputs);    // on stderr
 
-// For a trace without any event: what was launched, what was declared, as one line.
+// For a trace without any event: fails with what was launched and what was declared. A collector's trace of lifetimes
+// alone is let through with a warning on stderr.
 int decode_report_no_event(const iket_trace *trace, iket_error *err);
 
 // Whether a diagnostics counter is above 0.
