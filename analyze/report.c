@@ -72,8 +72,8 @@ static char *put_fixed(char *at, iket_wide thousandths) {
     return at;
 }
 
-// A number, payload or bool as in JSON; NUL-terminated.
-static void cell_text(const iket_cell *cell, char text[NUMBER_TEXT]) {
+// A number, payload or bool as in JSON; NUL-terminated. Returns its end.
+static char *cell_text(const iket_cell *cell, char text[NUMBER_TEXT]) {
     char *at = text;
     if (cell->negative && cell->number != 0) *at++ = '-';
     switch (cell->kind) {
@@ -82,9 +82,10 @@ static void cell_text(const iket_cell *cell, char text[NUMBER_TEXT]) {
     case IKET_CELL_FIXED: at = put_fixed(at, cell->number); break;
     case IKET_CELL_PAYLOAD: at = text + iket_payload_text(cell->payload, text); break;
     case IKET_CELL_BOOL: at = stpcpy(text, cell->number ? "true" : "false"); break;
-    default: at = text; break;
+    default: break;
     }
     *at = 0;
+    return at;
 }
 
 void iket_human_ns(iket_wide ns, int negative, char *text) {
@@ -158,18 +159,24 @@ static const char *unquoted(char *text) {
 }
 
 static void write_csv_row(iket_report *r, const iket_cell *cells) {
-    char text[NUMBER_TEXT];
+    iket_sink *sink = r->sink;
     for (size_t i = 0; i < r->shown_count; i++) {
         const iket_cell *cell = &cells[r->shown[i]];
-        if (i > 0) iket_sink_text(r->sink, ",");
+        uint8_t *at = iket_sink_reserve(sink, NUMBER_TEXT + 1);
+        if (i > 0) *at++ = ',';
         if (cell->kind == IKET_CELL_TEXT) {
-            csv_text(r->sink, cell->text);
-        } else {
+            iket_sink_commit(sink, at);
+            csv_text(sink, cell->text);
+        } else if (cell->kind == IKET_CELL_PAYLOAD) {
+            char text[NUMBER_TEXT];
             cell_text(cell, text);
-            iket_sink_text(r->sink, unquoted(text));
+            iket_sink_commit(sink, at);
+            iket_sink_text(sink, unquoted(text));
+        } else {
+            iket_sink_commit(sink, (uint8_t *)cell_text(cell, (char *)at));
         }
     }
-    iket_sink_text(r->sink, "\r\n");
+    iket_sink_write(sink, "\r\n", 2);
 }
 
 static void json_cell(iket_sink *sink, const iket_cell *cell) {
@@ -622,6 +629,13 @@ void iket_report_line(iket_report *r, const char *format, ...) {
 }
 
 int iket_report_is_table(const iket_report *r) { return r->options.format == IKET_FORMAT_TABLE; }
+
+int iket_report_wants(const iket_report *r, size_t column) {
+    for (size_t i = 0; i < r->shown_count; i++) {
+        if (r->shown[i] == column) return 1;
+    }
+    return r->sorts && r->sort_column == column;
+}
 
 int iket_report_close(iket_report *r, iket_error *err) {
     int result = end_section(r, err);

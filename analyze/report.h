@@ -33,11 +33,13 @@ typedef enum iket_cell_kind {
 } iket_cell_kind;
 
 typedef struct iket_cell {
+    union {
+        const char *text;     // TEXT
+        iket_wide number;     // UINT, BOOL; of INT and FIXED the magnitude
+        iket_payload payload; // PAYLOAD
+    };
     iket_cell_kind kind;
-    const char *text;
-    iket_wide number;   // UINT, BOOL; of INT and FIXED the magnitude
-    int negative;
-    iket_payload payload;
+    int negative;             // of INT and FIXED
 } iket_cell;
 
 static inline iket_cell iket_cell_none(void) { return (iket_cell){.kind = IKET_CELL_NONE}; }
@@ -103,6 +105,9 @@ __attribute__((format(printf, 2, 3))) void iket_report_line(iket_report *report,
 IKET_MUST_CHECK int iket_report_close(iket_report *report, iket_error *err);
 
 int iket_report_is_table(const iket_report *report);
+
+// Whether the open section shows this column or sorts by it: its cells may be left empty otherwise.
+int iket_report_wants(const iket_report *report, size_t column);
 
 // Nanoseconds with three significant digits and a unit: "1.25 us". `text` has at least 24 bytes.
 void iket_human_ns(iket_wide ns, int negative, char *text);

@@ -288,7 +288,8 @@ static int give_lead(const iket_query *q, const iket_columns *c, leads *l, iket_
     iket_stats s = iket_tally_stats(&l->tally);
     uint64_t late = 0;
     for (size_t i = 0; i < l->tally.used && l->tally.entries[i].value < (uint64_t)1 << 63; i++) late += l->tally.entries[i].count;
-    iket_cell cells[L_COLUMNS] = {{0}};
+    iket_cell cells[L_COLUMNS];
+    memset(cells, 0, sizeof cells); // empty
     cells[L_INPUT] = iket_cell_text(c->input);
     cells[L_PRODUCER] = iket_cell_text(q->options->producer);
     cells[L_CONSUMER] = iket_cell_text(q->options->consumer);

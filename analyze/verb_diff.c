@@ -147,7 +147,8 @@ static int give(diff *d, iket_report *report, iket_error *err) {
     IKET_TRY(iket_report_section(report, "rows", shown, COLUMNS, 0, err));
     for (size_t i = 0; i < d->count; i++) {
         const entry *e = &d->items[i];
-        iket_cell cells[COLUMNS] = {{0}};
+        iket_cell cells[COLUMNS];
+        memset(cells, 0, sizeof cells); // empty
         cells[KERNEL] = iket_cell_text(e->kernel[0] != 0 ? e->kernel : NULL);
         cells[KIND] = iket_cell_text(kinds[e->kind]);
         cells[NAME] = iket_cell_text(e->name);

@@ -44,7 +44,8 @@ typedef struct events {
     iket_query *query;
     const char *input;
     uint64_t seen;
-    int begun; // the section was started
+    int begun;     // the section was started
+    int wants_cta; // the short form of the CTA's place
 } events;
 
 static const char *kind_name(const iket_row *row) {
@@ -56,7 +57,9 @@ static const char *kind_name(const iket_row *row) {
 static int begin(events *e, iket_error *err) {
     if (e->begun) return 0;
     e->begun = 1;
-    return iket_report_section(e->query->report, "rows", columns, COLUMNS, 0, err);
+    IKET_TRY(iket_report_section(e->query->report, "rows", columns, COLUMNS, 0, err));
+    e->wants_cta = iket_report_wants(e->query->report, CTA);
+    return 0;
 }
 
 static int give_value(events *e, const iket_row *row, iket_error *err) {
@@ -83,7 +86,7 @@ static int give_row(void *context, const iket_row *row, iket_error *err) {
     IKET_TRY(begin(e, err));
     char cta[40];
     const iket_location *at = row->location;
-    snprintf(cta, sizeof cta, "%u,%u,%u", at->cta[0], at->cta[1], at->cta[2]);
+    if (e->wants_cta) snprintf(cta, sizeof cta, "%u,%u,%u", at->cta[0], at->cta[1], at->cta[2]);
     int marker = row->kind == IKET_ROW_MARKER, range = row->kind == IKET_ROW_RANGE;
     iket_cell cells[COLUMNS];
     cells[INPUT] = iket_cell_text(e->input);
@@ -97,7 +100,7 @@ static int give_row(void *context, const iket_row *row, iket_error *err) {
     cells[SM] = iket_cell_u32(at->sm);
     cells[TPC] = iket_cell_u32(at->tpc);
     cells[GPC] = iket_cell_u32(at->gpc);
-    cells[CTA] = iket_cell_text(cta);
+    cells[CTA] = e->wants_cta ? iket_cell_text(cta) : iket_cell_none();
     cells[CTA_X] = iket_cell_uint(at->cta[0]);
     cells[CTA_Y] = iket_cell_uint(at->cta[1]);
     cells[CTA_Z] = iket_cell_uint(at->cta[2]);

@@ -213,7 +213,8 @@ static int give_group(iket_report *report, const order_key *key, iket_error *err
     const summary *s = key->summary;
     group *g = &s->groups[key->group];
     iket_stats stats = iket_tally_stats(&g->durations);
-    iket_cell cells[COLUMNS] = {{0}};
+    iket_cell cells[COLUMNS];
+    memset(cells, 0, sizeof cells); // empty
     cells[INPUT] = iket_cell_text(key->input);
     cells[KERNEL] = iket_cell_text(s->trace->strings[g->kernel]);
     cells[KIND] = iket_cell_text(kinds[g->kind]);
@@ -271,7 +272,8 @@ static int give_kernels(iket_report *report, const summary *sets, const char *co
             kernel_facts *f = &sets[i].kernels[k];
             if (f->launches == 0) continue;
             iket_stats stats = iket_tally_stats(&f->durations);
-            iket_cell cells[K_COLUMNS] = {{0}};
+            iket_cell cells[K_COLUMNS];
+            memset(cells, 0, sizeof cells); // empty
             cells[K_INPUT] = iket_cell_text(inputs[i]);
             cells[K_KERNEL] = iket_cell_text(sets[i].trace->strings[f->kernel]);
             cells[K_LAUNCHES] = iket_cell_uint(f->launches);

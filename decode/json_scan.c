@@ -320,6 +320,14 @@ int iket_scan_null(iket_scan *scan, iket_error *err) {
     return literal(scan, "null", err);
 }
 
+// Without the instruction, which not every x86-64 has, the compiler's builtin is a call.
+static inline unsigned bits_of(uint64_t mask) {
+    mask -= mask >> 1 & 0x5555555555555555u;
+    mask = (mask & 0x3333333333333333u) + (mask >> 2 & 0x3333333333333333u);
+    mask = (mask + (mask >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return (unsigned)(mask * 0x0101010101010101u >> 56);
+}
+
 // Passes over an object or array, whose bracket is next, block by block: a bracket counts where it is in no string.
 static int skip_container(iket_scan *scan, iket_error *err) {
     iket_scan_state state = {0};
@@ -328,9 +336,9 @@ static int skip_container(iket_scan *scan, iket_error *err) {
         while (scan->at < scan->end) {
             size_t size = (size_t)(scan->end - scan->at);
             iket_scan_brackets b = iket_scan_block(scan->at, size, &state);
-            unsigned closing = (unsigned)__builtin_popcountll(b.close);
+            unsigned closing = bits_of(b.close);
             if (depth > closing) {
-                depth += (unsigned)__builtin_popcountll(b.open);
+                depth += bits_of(b.open);
                 depth -= closing;
             } else {
                 for (uint64_t all = b.open | b.close; all != 0; all &= all - 1) {
