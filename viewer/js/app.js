@@ -33,7 +33,7 @@ class App {
 
   start() {
     byId('start').hidden = true;
-    byId('main').hidden = false;
+    for (const id of ['main', 'search', 'actions']) byId(id).hidden = false;
     this.setTheme(stored('iket-theme') ?? 'auto');
     this.describe();
     this.launches = new LaunchesPanel(this);

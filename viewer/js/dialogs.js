@@ -3,7 +3,7 @@
 'use strict';
 
 const KEYS = [
-  ['W S', 'zoom in, out'], ['A D', 'pan left, right'], ['F', 'fit the selected span, event or the whole trace'],
+  ['W S', 'zoom in, out'], ['A D', 'pan left, right'], ['F', 'fit the selected span, else the whole trace'],
     ['Z', 'zoom to the selected event'],
   ['← →', 'previous, next event of the selected name in its warp'],
     ['Shift ← →', 'the same in the previous, next warp'],
@@ -32,7 +32,8 @@ class Dialogs {
       element('tbody', {}, ...KEYS.map(([key, text]) =>
       element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, text))))),
     element('p', {}, 'The address of the page holds the view: copy it to show somebody the same place.'),
-    element('p', {}, 'A strip shows what the warps of its SM or CTA do: waits at the bottom in warm colours, work above ' +
+    element(
+      'p', {}, 'A strip shows what the warps of its SM or CTA do: waits at the bottom in warm colours, work above ' +
       'in cool ones, and in grey warps that are alive outside every range. Its full height is all warps that are alive ' +
       'at once.')]);
   }

@@ -124,6 +124,7 @@ class Heat {
 
   paint({ rows, bytes, bins }) {
     const { palette } = this.app;
+    this.drawLegend(palette);
     const canvas = new OffscreenCanvas(bins, rows.length), context = canvas.getContext('2d'),
       image = context.createImageData(bins, rows.length);
     const pixels = new Uint32Array(image.data.buffer), cell = this.cellPainter(palette);
@@ -131,6 +132,15 @@ class Heat {
     context.putImageData(image, 0, 0);
     if (this.busy === null) this.measureBusy(rows, bytes, bins, palette);
     return canvas;
+  }
+
+  // The names' table is the legend of the activities; a share needs one of its own.
+  drawLegend(palette) {
+    const legend = byId('heat-legend');
+    legend.hidden = this.mode === 'activity' || this.height < 90;
+    const ramp = this.mode === 'busy' ? palette.busyRamp : palette.waitRamp;
+    const stops = [0, 64, 128, 192, 255].map((i) => rgbToHex(ramp[i])).join();
+    legend.firstElementChild.style.background = `linear-gradient(to right, ${stops})`;
   }
 
   measureBusy(rows, bytes, bins, palette) {

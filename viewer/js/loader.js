@@ -64,7 +64,7 @@ class Loader {
 
   file(file) {
     this.dropped = file;
-    byId('main').hidden = true;
+    for (const id of ['main', 'search', 'actions']) byId(id).hidden = true;
     byId('start').hidden = false;
     this.say('Loading', file.name);
     this.request({ file });
@@ -92,7 +92,8 @@ class Loader {
       `for which this page needs some ${memory} GB of memory. Rather export less:`);
     byId('start-help').replaceChildren(element('pre', {},
       'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'),
-      element('p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open https://ui.perfetto.dev ' +
+      element(
+        'p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open https://ui.perfetto.dev ' +
         'while it runs:'),
       element('pre', {}, `trace_processor_shell server http ${name}`),
       element('button', { id: 'load-anyway', onclick: () => {

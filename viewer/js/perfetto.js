@@ -129,7 +129,8 @@ class Perfetto {
     timer = setInterval(() => {
       if (target.closed) finish('The window was closed.');
       else if (Date.now() - started > PERFETTO_WAIT) {
-        finish(`${origin} did not answer. Is it reachable from here? Give the address of a copy that you serve, or load ` +
+        finish(
+          `${origin} did not answer. Is it reachable from here? Give the address of a copy that you serve, or load ` +
           'the file there by hand (Files).');
       } else target.postMessage('PING', origin);
     }, 100);

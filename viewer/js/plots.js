@@ -118,11 +118,11 @@ class Plots {
       const x = left + zero + (bin - from) * slot;
       if (x < width - 20) c.fillText(duration(Math.round(edge(bin))), Math.max(left + 12, x), height - 8);
     }
-    this.mark(c, ui, left + zero, slot, from, s.p50, 'p50', bottom);
-    this.mark(c, ui, left + zero, slot, from, s.p99, 'p99', bottom);
+    this.mark(c, ui, left + zero, slot, from, s.p50, 'p50', bottom, 8);
+    this.mark(c, ui, left + zero, slot, from, s.p99, 'p99', bottom, Math.log2(s.p99 / s.p50) * 4 * slot < 26 ? 19 : 8);
   }
 
-  mark(c, ui, left, slot, from, value, title, bottom) {
+  mark(c, ui, left, slot, from, value, title, bottom, y) {
     if (value < 1) return;
     const x = Math.round(left + (Math.log2(value) * 4 + 1 - from) * slot) + 0.5;
     c.strokeStyle = ui['ink-soft'];
@@ -134,7 +134,7 @@ class Plots {
     c.setLineDash([]);
     c.fillStyle = ui['ink-soft'];
     c.textAlign = 'left';
-    c.fillText(title, x + 2, 8);
+    c.fillText(title, x + 2, y);
   }
 
   // A marker's payload over time; a range's duration by its payload.
@@ -177,9 +177,22 @@ class Plots {
       py = (v) => bottom - 3 - (y1 > y0 ? (v - y0) / (y1 - y0) : 0.5) * (bottom - 12);
     c.strokeStyle = ui.line;
     c.strokeRect(left + 0.5, 4.5, right - left, bottom - 4);
+    // Equal points as one, its area by their number.
+    const spots = new Map();
+    for (let i = 0; i < x.length; i++) {
+      const at = Math.round(px(x[i])) * 65536 + Math.round(py(y[i]));
+      spots.set(at, (spots.get(at) ?? 0) + 1);
+    }
+    const most = Math.max(...spots.values()), unit = Math.max(1, Math.sqrt(most) / 6);
     c.fillStyle = colour;
-    c.globalAlpha = x.length > 2000 ? 0.35 : 0.7;
-    for (let i = 0; i < x.length; i++) c.fillRect(px(x[i]) - 1, py(y[i]) - 1, 2.5, 2.5);
+    c.globalAlpha = 0.7;
+    c.beginPath();
+    for (const [at, count] of spots) {
+      const cx = Math.floor(at / 65536), cy = at % 65536, radius = Math.max(1.3, Math.sqrt(count) / unit);
+      c.moveTo(cx + radius, cy);
+      c.arc(cx, cy, radius, 0, 2 * Math.PI);
+    }
+    c.fill();
     c.globalAlpha = 1;
     c.fillStyle = ui['ink-soft'];
     c.textBaseline = 'middle';
@@ -198,5 +211,6 @@ class Plots {
 
 function compact(n) {
   if (n >= 1e6) return `${trimZeros((n / 1e6).toFixed(1))} M`;
+  if (n >= 1e5) return `${Math.round(n / 1e3)} k`;
   return n >= 1e4 ? `${trimZeros((n / 1e3).toFixed(1))} k` : integer(Math.round(n));
 }

@@ -247,6 +247,7 @@ class Timeline {
   // Classes that the search or the chosen name leaves in colour.
   lit(cls) {
     const { app } = this;
+    if (app.trace.classes[cls].kind === KINDS.launch) return true;
     if (app.focusClass >= 0) return cls === app.focusClass;
     return app.query.classes === null || app.query.classes[cls] === 1;
   }
