@@ -551,6 +551,7 @@ static int end_section(iket_report *r, iket_error *err) {
     r->open = 0;
     if (r->options.format == IKET_FORMAT_JSON) iket_sink_text(r->sink, r->rows > 0 ? "\n]" : "]");
     if (r->options.format != IKET_FORMAT_TABLE) return 0;
+    if (r->rows == 0) iket_sink_text(r->sink, "(none)\n");
     if (r->beyond > 0 && !r->options.has_limit) iket_sink_printf(r->sink, "(%llu more: --limit 0)\n", (unsigned long long)r->beyond);
     if (r->lines_used > 0) iket_sink_write(r->sink, r->lines, r->lines_used);
     r->lines_used = 0;

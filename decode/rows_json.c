@@ -213,14 +213,14 @@ static int explain_launches(const filter *f, iket_error *err) {
             found = iket_condition_launch(c, key, doc->launches[i].ordinal);
             eager += key == NULL;
             if (key == NULL || doc->launches[i].ordinal != 0 || used + 70 > sizeof graphs || shown == 8) continue;
-            used += (size_t)snprintf(graphs + used, sizeof graphs - used, "%s%.60s", eager > 0 || shown > 0 ? ", " : "", key);
+            used += (size_t)snprintf(graphs + used, sizeof graphs - used, ", %.60s", key);
             shown++;
         }
         if (found) continue;
         if (eager > 1) {
             iket_fail(err, "--launch %s matches nothing (launches: 0-%u%s)", c->text, eager - 1, graphs);
         } else {
-            iket_fail(err, "--launch %s matches nothing (launches: %s%s)", c->text, eager == 1 ? "0" : "", graphs);
+            iket_fail(err, "--launch %s matches nothing (launches: %s%s)", c->text, eager == 1 ? "0" : "", eager == 0 && used > 0 ? graphs + 2 : graphs);
         }
         return 1;
     }

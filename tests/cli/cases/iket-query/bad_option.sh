@@ -1,1 +1,1 @@
-iket-query --makrer x $FIXTURES/all_features/dump.bin
+iket-query --markers x trace.json

@@ -1,1 +1,1 @@
-iket-query
+iket-query summary

@@ -1,0 +1,1 @@
+iket-query events --columns name,durr "$FIXTURES/collector/wrap/expected.trace.json.gz"

@@ -1,0 +1,1 @@
+iket-query sumary "$FIXTURES/collector/wrap/expected.trace.json.gz"

@@ -1,0 +1,1 @@
+iket-query cadence "$FIXTURES/collector/hopper_gemm/expected.trace.json.gz"

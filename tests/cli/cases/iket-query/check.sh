@@ -1,0 +1,1 @@
+iket-query check "$FIXTURES/broken_ranges/dump.bin"

@@ -1,0 +1,1 @@
+iket-query gaps "$FIXTURES/collector/hopper_gemm/expected.trace.json.gz"

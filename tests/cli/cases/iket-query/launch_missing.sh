@@ -1,0 +1,1 @@
+iket-query events --launch 7 "$FIXTURES/collector/graph/expected.trace.json.gz"

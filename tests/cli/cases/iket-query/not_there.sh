@@ -1,0 +1,1 @@
+iket-query nothing.trace.json

@@ -1,0 +1,1 @@
+iket-query summary "$FIXTURES/collector/wrap/expected.trace.json.gz" "$FIXTURES/collector/cxx/expected.trace.json.gz"

@@ -1,0 +1,1 @@
+iket-query "$FIXTURES/collector/hopper_gemm/iket.data.json"
