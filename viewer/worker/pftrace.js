@@ -241,6 +241,7 @@ class PftraceReader {
         default: this.skip(tag & 7, end);
       }
     }
+    if (uuid === 0 || uuid === parent) this.fail('a track has no number of its own');
     if (this.builder.trackByUuid.has(uuid)) return;
     const track = this.builder.track(uuid, parent, process === null ? name : process.name, rank);
     if (process !== null) track.pid = process.pid;

@@ -12,6 +12,7 @@
 
 const NODE = { root: 0, kernel: 1, bucket: 2, launch: 3, sm: 4, cta: 5, warp: 6, ranges: 7, markers: 8, token: 9,
   diagnostics: 10, overview: 11 };
+const MAX_TREE = 32; // our own trees have 8 levels
 
 // What a track is, by its place in the tree: [kind, a, b, c].
 function classify(track, parentKind, hasChildren) {
@@ -47,15 +48,16 @@ function orderTracks(builder) {
   const group = builder.tracks.find((t) => t.parent === 0 && t.name === 'Launches');
   if (!group) throw new FormatError('the file has no track "Launches": it is not a trace that iket-decode wrote');
   const nodes = [];
-  const visit = (track, parent, parentKind) => {
+  const visit = (track, parent, parentKind, depth) => {
+    if (depth > MAX_TREE) throw new FormatError(`tracks lie more than ${MAX_TREE} deep in one another`);
     const [kind, a = -1, b = -1, c = -1] = parent < 0 ? [NODE.root]
       : classify(track, parentKind, children.has(track.uuid));
     if (kind === NODE.overview) return;
     const index = nodes.push({ track, parent, kind, a, b, c, last: 0 }) - 1;
-    for (const child of children.get(track.uuid) ?? []) visit(child, index, kind);
+    for (const child of children.get(track.uuid) ?? []) visit(child, index, kind, depth + 1);
     nodes[index].last = nodes.length;
   };
-  visit(group, -1, -1);
+  visit(group, -1, -1, 0);
   return { nodes, process };
 }
 
