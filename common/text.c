@@ -10,22 +10,32 @@ static const char two_digits[] =
     "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960"
     "61626364656667686970717273747576777879808182838485868788899091929394959697989900";
 
+static char *put_2_digits(char *at, uint32_t value) {
+    memcpy(at, two_digits + value * 2, 2);
+    return at + 2;
+}
+
+static char *put_4_digits(char *at, uint32_t value) { return put_2_digits(put_2_digits(at, value / 100), value % 100); }
+
+char *iket_text_8_digits(char *at, uint32_t value) { return put_4_digits(put_4_digits(at, value / 10000), value % 10000); }
+
+// Below 10^8, without leading zeros.
+static char *put_short(char *at, uint32_t value) {
+    if (value < 100) {
+        if (value >= 10) return put_2_digits(at, value);
+        *at = (char)('0' + value);
+        return at + 1;
+    }
+    if (value < 10000) return put_2_digits(put_short(at, value / 100), value % 100);
+    return put_4_digits(put_short(at, value / 10000), value % 10000);
+}
+
 char *iket_text_u64(char *at, uint64_t value) {
-    char digits[20], *end = digits + sizeof digits, *p = end;
-    while (value >= 100) {
-        p -= 2;
-        memcpy(p, two_digits + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        p -= 2;
-        memcpy(p, two_digits + value * 2, 2);
-    } else {
-        *--p = (char)('0' + value);
-    }
-    size_t length = (size_t)(end - p);
-    memcpy(at, p, length);
-    return at + length;
+    const uint64_t low = 100000000;
+    if (value < low) return put_short(at, (uint32_t)value);
+    if (value < low * low) return iket_text_8_digits(put_short(at, (uint32_t)(value / low)), (uint32_t)(value % low));
+    at = put_short(at, (uint32_t)(value / (low * low)));
+    return iket_text_8_digits(iket_text_8_digits(at, (uint32_t)(value / low % low)), (uint32_t)(value % low));
 }
 
 char *iket_text_i64(char *at, int64_t value) {

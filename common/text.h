@@ -13,6 +13,7 @@ enum { IKET_TEXT_NUMBER = 40 }; // enough room for any number below
 
 char *iket_text_u64(char *at, uint64_t value);
 char *iket_text_i64(char *at, int64_t value);
+char *iket_text_8_digits(char *at, uint32_t value); // with leading zeros; value below 10^8
 
 // The fewest digits that read back to the same value; "NaN", "Infinity" and "-Infinity" with their quotes.
 char *iket_text_f32(char *at, float value);

@@ -2,22 +2,64 @@
 // encode_json.c: IKET's own trace.json (doc/FORMAT.md section 5).
 //
 // The document wants all markers of a launch before all of its ranges, and a trace is not held. So each launch is
-// replayed twice, which costs less than writing it once. A row is put together from fixed pieces and decimal numbers
-// straight in the sink's buffer.
+// replayed twice, which costs less than writing it once. What stands behind the tables is a walk over the streams, cut
+// into groups that are encoded in parallel and written in order, while the next ones are encoded:
+//
+//     launch 0   head | markers: stream 0, 1, 2 … | ranges: stream 0, 1, 2 … | lifetimes      launch 1   head | …
+//     groups     [ ────────────────────── ][ ──────────────────── ][ ──────────────────── ][ ─── …
+//
+// A group may begin inside of an array; then whether a row stands before its first one is known when it is written.
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "common/text.h"
 #include "common/version.h"
 #include "decode/include/iket/encode.h"
+#include "decode/json_rows.h"
+#include "decode/replay.h"
 
-enum { ROW_BYTES = 1024 }; // more than any row takes
+// A group has about GROUP_EVENTS; the groups that are encoded at once have about as many as the other two together say. A
+// stream with more than that is encoded when its turn to be written comes, straight into the sink.
+enum { ROW_BYTES = 1024, GROUP_EVENTS = 8192, ROUND_EVENTS = 192 * 1024, ROUND_EVENTS_OF_A_THREAD = 32 * 1024, FLUSH_BYTES = 1024 * 1024 };
+
+typedef struct entry { // a launch in the order of the document
+    uint32_t launch;
+    uint32_t first_stream, end_stream;
+    char *before;      // what stands before it, owned; NULL: a comma and a line's end
+} entry;
+
+typedef struct position { // in the walk
+    size_t entry;
+    iket_event_kind kind; // MARKER or END, whose rows come
+    uint32_t stream;
+} position;
+
+typedef struct group {
+    position from, to;
+    int direct;          // not encoded before it is written
+    uint8_t *data;
+    size_t used, capacity;
+    int begins_with_row; // the first byte is the comma of a row, in an array that was begun by a group before
+    int ends_array;      // an array begins or ends in it ...
+    int has_rows;        // ... and whether the last one has rows so far
+} group;
 
 typedef struct json_writer {
     const iket_trace *trace;
     const iket_selection *selection;
+    iket_pool *pool;
     iket_sink *sink;
     uint32_t *string_index;   // [string_count]: index in the written stringTable, IKET_UNKNOWN: not written
     uint32_t *location_index; // [location_count]: index in the written locationTable
+    iket_json_decl *decls;    // of all modules
+    size_t *first_decl;       // [module_count]: where a module's begin
+    entry *entries;
+    size_t entry_count, entry_capacity;
+    position next;            // of the walk
+    group *groups[2];         // [group_capacity]: those being encoded, and those before them
+    size_t group_count[2], group_capacity[2];
+    unsigned turn;            // of those being encoded
+    int array_has_rows;       // of the array in which the written groups end
 } json_writer;
 
 static char *put(char *at, const char *text, size_t size) {
@@ -78,109 +120,113 @@ static void write_locations(json_writer *w) {
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-static char *put_payload(char *at, iket_payload payload) {
-    if (payload.type == IKET_PAYLOAD_NONE) return at;
-    at = iket_text_u64(PUT(at, ",\"payloadType\":"), payload.type);
-    at = iket_text_u64(PUT(at, ",\"payloadVal\":"), payload.bits);
-    at = PUT(at, ",\"payload\":");
-    return at + iket_payload_text(payload, at);
-}
-
-static char *put_marker(const json_writer *w, char *at, const iket_event *e, uint32_t location) {
-    at = iket_text_u64(PUT(at, "{\"locIdx\":"), location);
-    at = iket_text_u64(PUT(at, ",\"markerNameIdx\":"), w->string_index[e->decl->name]);
-    at = iket_text_u64(PUT(at, ",\"timestamp\":"), e->time);
-    at = iket_text_u64(PUT(at, ",\"color\":"), e->decl->color);
-    return PUT(put_payload(at, e->payload), "}");
-}
-
-static char *put_internal(char *at, uint32_t event_id, uint64_t time, iket_payload payload) {
-    at = PUT(at, "{");
-    if (event_id != IKET_UNKNOWN) at = PUT(iket_text_u64(PUT(at, "\"eventId\":"), event_id), ",");
-    at = iket_text_u64(PUT(at, "\"timestamp\":"), time);
-    return PUT(put_payload(at, payload), "}");
-}
-
-static char *put_range(const json_writer *w, char *at, const iket_event *e, uint32_t location) {
-    const iket_decl *d = e->decl;
-    at = iket_text_u64(PUT(at, "{\"rangeNameIdx\":"), w->string_index[d->name]);
-    at = iket_text_u64(PUT(at, ",\"startTs\":"), e->begin.time);
-    at = iket_text_u64(PUT(at, ",\"endTs\":"), e->time);
-    at = iket_text_u64(PUT(at, ",\"warpLocIdxs\":["), location);
-    at = iket_text_u64(PUT(at, ","), location);
-    at = put_internal(PUT(at, "],\"internalEvents\":["), d->event_id, e->begin.time, e->begin.payload);
-    if (!e->unclosed) at = put_internal(PUT(at, ","), d->end_event_id, e->recorded, e->payload);
-    at = iket_text_u64(PUT(at, "],\"rangeId\":"), d->range_id);
-    at = iket_text_u64(PUT(at, ",\"rangeType\":"), d->range_type);
-    at = iket_text_u64(PUT(at, ",\"rangeScope\":"), d->range_scope);
-    at = iket_text_u64(PUT(at, ",\"rangeColor\":"), d->color);
-    if (e->unclosed) at = PUT(at, ",\"unclosed\":true");
-    return PUT(at, "}");
-}
-
-// Writes the markers or the ranges of one stream; *written tells whether a row stands before.
-static int write_stream(json_writer *w, size_t stream, iket_event_kind kind, int *written, iket_error *err) {
-    iket_cursor cursor;
-    iket_event e;
-    int got = iket_cursor_open(&cursor, w->trace, stream, err) == 0 ? 1 : -1;
-    uint32_t location = w->location_index[w->trace->streams[stream].location];
-    while (got > 0 && !w->sink->failed) {
-        got = iket_cursor_next(&cursor, &e, err);
-        if (got <= 0 || e.kind != kind) continue;
-        if (!overlaps(w, kind == IKET_EVENT_END ? e.begin.time : e.time, e.time)) continue;
-        char *at = (char *)iket_sink_reserve(w->sink, ROW_BYTES);
-        if (*written) at = PUT(at, ",");
-        at = kind == IKET_EVENT_MARKER ? put_marker(w, at, &e, location) : put_range(w, at, &e, location);
-        iket_sink_commit(w->sink, (uint8_t *)at);
-        *written = 1;
+static int describe_decls(json_writer *w, iket_error *err) {
+    const iket_trace *trace = w->trace;
+    size_t total = 0;
+    w->first_decl = malloc((trace->module_count + 1) * sizeof *w->first_decl);
+    for (size_t m = 0; m < trace->module_count && w->first_decl != NULL; m++) {
+        w->first_decl[m] = total;
+        total += trace->modules[m].decl_count;
     }
-    iket_cursor_close(&cursor);
-    return got < 0 ? -1 : 0;
-}
-
-static int write_events(json_writer *w, const iket_launch *launch, iket_event_kind kind, iket_error *err) {
-    const uint32_t unwanted = kind == IKET_EVENT_MARKER ? ~(uint32_t)IKET_STREAM_HAS_MARKERS : ~(uint32_t)(IKET_STREAM_HAS_STACK | IKET_STREAM_HAS_TOKENS);
-    int written = 0;
-    for (uint32_t i = 0; i < launch->location_count; i++) {
-        const iket_location *l = &w->trace->locations[launch->first_location + i];
-        if (w->location_index[launch->first_location + i] == IKET_UNKNOWN) continue;
-        for (uint32_t s = 0; s < l->stream_count; s++) {
-            if ((w->trace->streams[l->first_stream + s].flags & ~unwanted) == 0) continue;
-            IKET_TRY(write_stream(w, l->first_stream + s, kind, &written, err));
+    w->decls = malloc((total + 1) * sizeof *w->decls);
+    if (w->first_decl == NULL || w->decls == NULL) return iket_fail(err, "out of memory (%zu events)", total);
+    for (size_t m = 0; m < trace->module_count; m++) {
+        for (size_t i = 0; i < trace->modules[m].decl_count; i++) {
+            const iket_decl *d = &trace->modules[m].decls[i];
+            iket_json_describe_decl(&w->decls[w->first_decl[m] + i], d, w->string_index[d->name]);
         }
     }
     return 0;
 }
 
-static void write_lifetimes(json_writer *w, const iket_launch *launch) {
+// The pieces of a decl, which is most often one of the module that is being replayed.
+static const iket_json_decl *pieces_of(const json_writer *w, uint32_t module, const iket_decl *decl) {
+    for (size_t i = 0; i <= w->trace->module_count; i++) {
+        size_t m = i == 0 ? module : i - 1;
+        if (m >= w->trace->module_count) continue;
+        uintptr_t at = (uintptr_t)decl, first = (uintptr_t)w->trace->modules[m].decls;
+        if (at >= first && at < first + w->trace->modules[m].decl_count * sizeof *decl) return &w->decls[w->first_decl[m] + (at - first) / sizeof *decl];
+    }
+    return NULL; // (every decl is of a module)
+}
+
+static int make_room(group *g, size_t size, iket_error *err) { return IKET_RESERVE(g->data, g->used, g->capacity, size, err); }
+
+// What a direct group hands on before it is whole.
+static int pass_on(const json_writer *w, group *g) {
+    if (!g->direct || g->used < FLUSH_BYTES) return 0;
+    iket_sink_write(w->sink, g->data, g->used);
+    g->used = 0;
+    return w->sink->failed;
+}
+
+// Adds the markers or the ranges of one stream, a comma before each row but the first of an array.
+static int write_stream(const json_writer *w, group *g, iket_replay *r, const position *p, iket_error *err) {
+    const iket_stream *stream = &w->trace->streams[p->stream];
+    const uint32_t wanted = p->kind == IKET_EVENT_MARKER ? IKET_STREAM_HAS_MARKERS : IKET_STREAM_HAS_STACK | IKET_STREAM_HAS_TOKENS;
+    uint32_t location = w->location_index[stream->location], index;
+    if (location == IKET_UNKNOWN || (stream->flags & wanted) == 0) return 0;
+    iket_json_place place;
+    iket_json_clock clock = {.size = 0};
+    iket_json_describe_place(&place, location);
+    iket_event e;
+    int got;
+    iket_replay_start(r, w->trace, p->stream);
+    while ((got = iket_replay_next(r, &e, &index, err)) > 0) {
+        if (e.kind != p->kind || !overlaps(w, p->kind == IKET_EVENT_END ? e.begin.time : e.time, e.time)) continue;
+        if (__builtin_expect(g->capacity - g->used < IKET_JSON_ROW_BYTES, 0)) {
+            if (pass_on(w, g) != 0) return 0; // the sink keeps the error
+            IKET_TRY(make_room(g, IKET_JSON_ROW_BYTES, err));
+        }
+        char *at = (char *)g->data + g->used;
+        if (!g->ends_array && !g->has_rows) g->begins_with_row = 1;
+        if (!g->ends_array || g->has_rows) at = PUT(at, ",");
+        g->has_rows = 1;
+        const iket_json_decl *pieces = pieces_of(w, r->module, e.decl);
+        at = p->kind == IKET_EVENT_MARKER ? iket_json_marker(at, &e, pieces, &place, &clock) : iket_json_range(at, &e, pieces, &place, &clock);
+        g->used = (size_t)((uint8_t *)at - g->data);
+    }
+    return got;
+}
+
+static int write_lifetimes(const json_writer *w, group *g, const iket_launch *launch, iket_error *err) {
     int written = 0;
     for (uint32_t i = 0; i < launch->location_count; i++) {
         const iket_location *l = &w->trace->locations[launch->first_location + i];
         if (w->location_index[launch->first_location + i] == IKET_UNKNOWN) continue;
-        char *at = (char *)iket_sink_reserve(w->sink, ROW_BYTES);
+        IKET_TRY(make_room(g, ROW_BYTES, err));
+        char *at = (char *)g->data + g->used;
         if (written) at = PUT(at, ",");
         at = iket_text_u64(PUT(at, "{\"locIdx\":"), w->location_index[launch->first_location + i]);
         at = iket_text_u64(PUT(at, ",\"startTs\":"), l->start);
         at = iket_text_u64(PUT(at, ",\"endTs\":"), l->end);
         at = PUT(at, "}");
-        iket_sink_commit(w->sink, (uint8_t *)at);
+        g->used = (size_t)((uint8_t *)at - g->data);
         written = 1;
-    }
-}
-
-// ---- launches -------------------------------------------------------------------------------------------------------
-
-static int launch_selected(const json_writer *w, const iket_launch *launch) {
-    for (uint32_t i = 0; i < launch->location_count; i++) {
-        if (w->location_index[launch->first_location + i] != IKET_UNKNOWN) return 1;
     }
     return 0;
 }
 
-static int write_launch(json_writer *w, const iket_launch *l, iket_error *err) {
-    iket_sink *s = w->sink;
+// ---- launches -------------------------------------------------------------------------------------------------------
+
+static int add_text(group *g, const char *text, iket_error *err) {
+    size_t size = strlen(text);
+    IKET_TRY(make_room(g, size, err));
+    memcpy(g->data + g->used, text, size);
+    g->used += size;
+    return 0;
+}
+
+static int begin_array(group *g, const char *text, iket_error *err) {
+    g->ends_array = 1;
+    g->has_rows = 0;
+    return add_text(g, text, err);
+}
+
+// What a launch says before its rows.
+static void write_head(iket_sink *s, const iket_trace *trace, const iket_launch *l) {
     iket_sink_printf(s, "{\"contextId\":%llu,\"gridId\":%llu,\"kernelName\":", (unsigned long long)l->context_id, (unsigned long long)l->grid_id);
-    iket_json_string(s, w->trace->strings[l->kernel]);
+    iket_json_string(s, trace->strings[l->kernel]);
     iket_sink_printf(s, ",\"gridDimX\":%u,\"gridDimY\":%u,\"gridDimZ\":%u,\"blockDimX\":%u,\"blockDimY\":%u,\"blockDimZ\":%u", l->grid_dim[0], l->grid_dim[1], l->grid_dim[2],
                      l->block_dim[0], l->block_dim[1], l->block_dim[2]);
     if (l->has_cluster) {
@@ -189,49 +235,218 @@ static int write_launch(json_writer *w, const iket_launch *l, iket_error *err) {
     }
     if (l->host_start != 0) iket_sink_printf(s, ",\"hostStartNs\":%llu", (unsigned long long)l->host_start);
     if (l->host_end != 0) iket_sink_printf(s, ",\"hostEndNs\":%llu", (unsigned long long)l->host_end);
-    iket_sink_text(s, ",\"markers\":[");
-    IKET_TRY(write_events(w, l, IKET_EVENT_MARKER, err));
-    iket_sink_text(s, "],\"ranges\":[");
-    IKET_TRY(write_events(w, l, IKET_EVENT_END, err));
-    iket_sink_text(s, "],\"warpLifetimes\":[");
-    write_lifetimes(w, l);
-    iket_sink_text(s, "]}");
+}
+
+static int add_to_group(void *context, const void *data, size_t size, iket_error *err) {
+    group *g = context;
+    IKET_TRY(make_room(g, size, err));
+    memcpy(g->data + g->used, data, size);
+    g->used += size;
     return 0;
 }
 
-// The launches of one graph key (IKET_UNKNOWN: the eager ones) as an array.
-static int write_launches(json_writer *w, uint32_t graph_key, size_t first, iket_error *err) {
-    int written = 0;
-    iket_sink_text(w->sink, "[");
+static int begin_launch(const json_writer *w, group *g, const entry *e, iket_error *err) {
+    iket_sink sink;
+    IKET_TRY(iket_sink_open(&sink, 4 * ROW_BYTES, add_to_group, g, err));
+    iket_sink_text(&sink, e->before != NULL ? e->before : ",\n");
+    write_head(&sink, w->trace, &w->trace->launches[e->launch]);
+    int result = iket_sink_close(&sink, err);
+    return result == 0 ? begin_array(g, ",\"markers\":[", err) : -1;
+}
+
+static int end_launch(const json_writer *w, group *g, const entry *e, iket_error *err) {
+    IKET_TRY(begin_array(g, "],\"warpLifetimes\":[", err));
+    IKET_TRY(write_lifetimes(w, g, &w->trace->launches[e->launch], err));
+    return add_text(g, "]}", err);
+}
+
+// ---- the walk -------------------------------------------------------------------------------------------------------
+
+static void start_at(const json_writer *w, position *p, size_t index) {
+    *p = (position){.entry = index, .kind = IKET_EVENT_MARKER};
+    if (index < w->entry_count) p->stream = w->entries[index].first_stream;
+}
+
+static int is_at(const position *a, const position *b) { return a->entry == b->entry && a->kind == b->kind && a->stream == b->stream; }
+
+// One step: a stream, or what stands where a launch's streams are at their end. Returns the events that it replays.
+static uint64_t step(const json_writer *w, position *p) {
+    if (p->stream < w->entries[p->entry].end_stream) return w->trace->streams[p->stream++].event_count;
+    if (p->kind == IKET_EVENT_MARKER) {
+        p->kind = IKET_EVENT_END;
+        p->stream = w->entries[p->entry].first_stream;
+    } else {
+        start_at(w, p, p->entry + 1);
+    }
+    return 1;
+}
+
+static int write_step(const json_writer *w, group *g, iket_replay *r, const position *p, iket_error *err) {
+    const entry *e = &w->entries[p->entry];
+    if (p->kind == IKET_EVENT_MARKER && p->stream == e->first_stream) IKET_TRY(begin_launch(w, g, e, err));
+    if (p->stream < e->end_stream) return write_stream(w, g, r, p, err);
+    return p->kind == IKET_EVENT_MARKER ? begin_array(g, "],\"ranges\":[", err) : end_launch(w, g, e, err);
+}
+
+static int encode_group(const json_writer *w, group *g, iket_error *err) {
+    iket_replay replay = {.at = NULL};
+    int result = 0;
+    for (position p = g->from; !is_at(&p, &g->to) && result == 0; (void)step(w, &p)) result = write_step(w, g, &replay, &p, err);
+    iket_replay_free(&replay);
+    return result;
+}
+
+// ---- rounds of groups -----------------------------------------------------------------------------------------------
+
+static uint64_t round_events(const json_writer *w) {
+    uint64_t events = (uint64_t)iket_pool_threads(w->pool) * ROUND_EVENTS_OF_A_THREAD;
+    return events > ROUND_EVENTS ? events : ROUND_EVENTS;
+}
+
+// Cuts the next groups off the walk.
+static int plan_round(json_writer *w, iket_error *err) {
+    unsigned turn = w->turn;
+    uint64_t left = round_events(w), most = left;
+    w->group_count[turn] = 0;
+    while (w->next.entry < w->entry_count && left > 0) {
+        size_t n = w->group_count[turn], before = w->group_capacity[turn];
+        IKET_TRY(IKET_RESERVE(w->groups[turn], n, w->group_capacity[turn], 1, err));
+        memset(w->groups[turn] + before, 0, (w->group_capacity[turn] - before) * sizeof(group));
+        group *g = &w->groups[turn][n];
+        uint64_t events = 0;
+        g->from = w->next;
+        g->used = 0;
+        g->direct = g->begins_with_row = g->ends_array = g->has_rows = 0;
+        do {
+            position p = w->next;
+            uint64_t of_step = step(w, &p);
+            if (events > 0 && events + of_step > GROUP_EVENTS) break;
+            events += of_step;
+            w->next = p;
+        } while (events < GROUP_EVENTS && w->next.entry < w->entry_count);
+        g->to = w->next;
+        g->direct = events > most;
+        w->group_count[turn]++;
+        left -= events < left ? events : left;
+    }
+    return 0;
+}
+
+static int write_group(json_writer *w, group *g, iket_error *err) {
+    if (g->direct) {
+        // Nothing of it has been passed on before its first row, so that the comma can still be left out.
+        g->ends_array = !w->array_has_rows;
+        IKET_TRY(encode_group(w, g, err));
+        w->array_has_rows |= g->has_rows;
+        if (g->ends_array) w->array_has_rows = g->has_rows;
+        iket_sink_write(w->sink, g->data, g->used);
+        free(g->data);
+        g->data = NULL;
+        g->capacity = g->used = 0;
+        return 0;
+    }
+    size_t skipped = g->begins_with_row && !w->array_has_rows;
+    iket_sink_write(w->sink, g->data + skipped, g->used - skipped);
+    if (g->ends_array || g->has_rows) w->array_has_rows = g->has_rows;
+    return 0;
+}
+
+// Call 0 writes the round before, the others encode.
+static int write_or_encode(void *context, size_t index, iket_error *err) {
+    json_writer *w = context;
+    if (index > 0) {
+        group *g = &w->groups[w->turn][index - 1];
+        return g->direct ? 0 : encode_group(w, g, err);
+    }
+    for (size_t i = 0; i < w->group_count[!w->turn]; i++) IKET_TRY(write_group(w, &w->groups[!w->turn][i], err));
+    w->group_count[!w->turn] = 0;
+    return w->sink->failed ? iket_fail(err, "%s", w->sink->error.message) : 0;
+}
+
+static int write_launches(json_writer *w, iket_error *err) {
+    start_at(w, &w->next, 0);
+    do {
+        IKET_TRY(plan_round(w, err));
+        IKET_TRY(iket_pool_run(w->pool, w->group_count[w->turn] + 1, write_or_encode, w, err));
+        w->turn = !w->turn;
+    } while (w->group_count[!w->turn] > 0);
+    return 0;
+}
+
+// ---- the order of launches ------------------------------------------------------------------------------------------
+
+static int launch_selected(const json_writer *w, const iket_launch *launch) {
+    for (uint32_t i = 0; i < launch->location_count; i++) {
+        if (w->location_index[launch->first_location + i] != IKET_UNKNOWN) return 1;
+    }
+    return 0;
+}
+
+static entry entry_of(const json_writer *w, uint32_t launch) {
+    const iket_launch *l = &w->trace->launches[launch];
+    entry e = {.launch = launch};
+    for (uint32_t i = 0; i < l->location_count; i++) {
+        const iket_location *location = &w->trace->locations[l->first_location + i];
+        if (location->stream_count == 0) continue;
+        if (e.end_stream == 0) e.first_stream = location->first_stream;
+        e.end_stream = location->first_stream + location->stream_count;
+    }
+    return e;
+}
+
+// Adds the launches of one graph key (IKET_UNKNOWN: the eager ones), from `first` on; `before` stands before the first.
+static int add_launches(json_writer *w, uint32_t graph_key, size_t first, const char *before, iket_error *err) {
     for (size_t i = first; i < w->trace->launch_count; i++) {
         const iket_launch *l = &w->trace->launches[i];
         if (l->graph_key != graph_key || !launch_selected(w, l)) continue;
-        iket_sink_text(w->sink, written ? ",\n" : "\n");
-        IKET_TRY(write_launch(w, l, err));
-        written = 1;
+        IKET_TRY(IKET_RESERVE(w->entries, w->entry_count, w->entry_capacity, 1, err));
+        entry *e = &w->entries[w->entry_count++];
+        *e = entry_of(w, (uint32_t)i);
+        if (before != NULL && (e->before = strdup(before)) == NULL) return iket_fail(err, "out of memory");
+        before = NULL;
     }
-    iket_sink_text(w->sink, "]");
     return 0;
 }
 
-static int write_graphs(json_writer *w, iket_error *err) {
+// What stands between the launches of one array and the first of the next graph.
+static int add_graph(json_writer *w, size_t launch, int is_first, iket_error *err) {
+    uint32_t key = w->trace->launches[launch].graph_key;
+    iket_memory text = {0};
+    iket_sink sink;
+    IKET_TRY(iket_sink_open(&sink, ROW_BYTES, iket_memory_flush, &text, err));
+    if (w->entry_count == 0) iket_sink_text(&sink, "[");
+    iket_sink_text(&sink, is_first ? "],\n\"graphLaunches\":{\n" : "],\n");
+    iket_json_string(&sink, w->trace->strings[key]);
+    iket_sink_write(&sink, ":[\n", 4); // with its NUL
+    int result = iket_sink_close(&sink, err);
+    if (result == 0) result = add_launches(w, key, launch, (const char *)text.data, err);
+    free(text.data);
+    return result;
+}
+
+static int order_launches(json_writer *w, int *graphs, iket_error *err) {
     uint8_t *done = calloc(w->trace->string_count + 1, 1);
     if (done == NULL) return iket_fail(err, "out of memory (%zu names)", w->trace->string_count);
-    int written = 0, result = 0;
-    iket_sink_text(w->sink, ",\n\"graphLaunches\":{");
+    int result = add_launches(w, IKET_UNKNOWN, 0, "[\n", err);
     for (size_t i = 0; i < w->trace->launch_count && result == 0; i++) {
         const iket_launch *l = &w->trace->launches[i];
         if (l->graph_key == IKET_UNKNOWN || done[l->graph_key] || !launch_selected(w, l)) continue;
         done[l->graph_key] = 1;
-        iket_sink_text(w->sink, written ? ",\n" : "\n");
-        iket_json_string(w->sink, w->trace->strings[l->graph_key]);
-        iket_sink_text(w->sink, ":");
-        result = write_launches(w, l->graph_key, i, err);
-        written = 1;
+        result = add_graph(w, i, *graphs == 0, err);
+        ++*graphs;
     }
-    iket_sink_text(w->sink, "}}\n");
     free(done);
     return result;
+}
+
+static int write_all_launches(json_writer *w, iket_error *err) {
+    int graphs = 0;
+    iket_sink_text(w->sink, "\"launches\":");
+    IKET_TRY(order_launches(w, &graphs, err));
+    if (w->entry_count == 0) iket_sink_text(w->sink, "[");
+    IKET_TRY(write_launches(w, err));
+    iket_sink_text(w->sink, graphs > 0 ? "]}}\n" : "],\n\"graphLaunches\":{}}\n");
+    return 0;
 }
 
 static void write_meta(json_writer *w) {
@@ -250,8 +465,21 @@ static void write_meta(json_writer *w) {
     iket_sink_text(w->sink, "},\n");
 }
 
-int iket_write_json(const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_error *err) {
-    json_writer w = {.trace = trace, .selection = selection, .sink = sink};
+static void free_writer(json_writer *w) {
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < w->group_capacity[turn]; i++) free(w->groups[turn][i].data);
+        free(w->groups[turn]);
+    }
+    for (size_t i = 0; i < w->entry_count; i++) free(w->entries[i].before);
+    free(w->entries);
+    free(w->decls);
+    free(w->first_decl);
+    free(w->string_index);
+    free(w->location_index);
+}
+
+int iket_write_json(const iket_trace *trace, const iket_selection *selection, iket_pool *pool, iket_sink *sink, iket_error *err) {
+    json_writer w = {.trace = trace, .selection = selection, .pool = pool, .sink = sink};
     w.string_index = malloc((trace->string_count + 1) * sizeof *w.string_index);
     w.location_index = malloc((trace->location_count + 1) * sizeof *w.location_index);
     int result = w.string_index == NULL || w.location_index == NULL ? iket_fail(err, "out of memory (%zu places)", trace->location_count) : 0;
@@ -259,12 +487,10 @@ int iket_write_json(const iket_trace *trace, const iket_selection *selection, ik
         write_meta(&w);
         write_strings(&w);
         write_locations(&w);
-        iket_sink_text(sink, "\"launches\":");
-        result = write_launches(&w, IKET_UNKNOWN, 0, err);
-        if (result == 0) result = write_graphs(&w, err);
+        result = describe_decls(&w, err);
     }
-    free(w.string_index);
-    free(w.location_index);
+    if (result == 0) result = write_all_launches(&w, err);
+    free_writer(&w);
     if (result == 0 && sink->failed) result = iket_fail(err, "%s", sink->error.message);
     return result;
 }

@@ -175,10 +175,10 @@ static int write_traces(writer *w, const decode_options *o, const iket_trace *tr
     return result;
 }
 
-static int write_json(writer *w, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
+static int write_json(writer *w, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
     iket_sink sink;
     IKET_TRY(iket_sink_open(&sink, 0, to_file, &w->targets[FILE_JSON], err));
-    int result = iket_write_json(trace, selection, &sink, err);
+    int result = iket_write_json(trace, selection, o->pool, &sink, err);
     if (result == 0) result = iket_sink_close(&sink, err);
     if (result != 0) iket_sink_drop(&sink);
     return result;
@@ -212,7 +212,7 @@ static int write_page(writer *w, const decode_job *job, const iket_trace *trace,
 
 static int write_all(writer *w, decode_outputs *outputs, const decode_job *job, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
     if (w->targets[FILE_PFTRACE].output != NULL || w->targets[FILE_GZ].output != NULL) IKET_TRY(write_traces(w, o, trace, selection, &outputs->facts, err));
-    if (w->targets[FILE_JSON].output != NULL) IKET_TRY(write_json(w, trace, selection, err));
+    if (w->targets[FILE_JSON].output != NULL) IKET_TRY(write_json(w, o, trace, selection, err));
     if (w->targets[FILE_HTML].output != NULL) IKET_TRY(write_page(w, job, trace, err));
     for (int i = 0; i < FILES; i++) {
         if (w->targets[i].output == NULL) continue;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "decode/include/iket/encode.h"
 #include "decode/include/iket/trace.h"
 #include "tests/fuzz/target.h"
 
@@ -48,6 +49,46 @@ static void replay(const iket_trace *trace, size_t stream) {
     iket_cursor_close(&cursor);
 }
 
+static int to_file(void *context, const void *data, size_t size, iket_error *err) {
+    const memory_file *file = context;
+    return write(file->fd, data, size) == (ssize_t)size ? 0 : iket_fail(err, "the memory is full");
+}
+
+static int to_nowhere(void *context, const void *data, size_t size, iket_error *err) {
+    (void)data;
+    (void)err;
+    *(uint64_t *)context += size;
+    return 0;
+}
+
+static void write_for_perfetto(const iket_trace *trace) {
+    iket_error err;
+    iket_sink sink;
+    iket_pftrace_facts facts = {.slices = 0};
+    uint64_t size = 0;
+    if (iket_sink_open(&sink, 0, to_nowhere, &size, &err) != 0) abort();
+    promise(iket_write_pftrace(trace, NULL, NULL, &sink, &facts, &err) == 0 && iket_sink_close(&sink, &err) == 0, "any trace can be written for Perfetto");
+    promise(size > 0 && facts.slices + facts.instants + facts.too_deep >= trace->marker_count + trace->range_count, "the Perfetto trace holds every event");
+}
+
+// What we write is read again, and says as much.
+static void write_and_read(const iket_trace *trace) {
+    iket_error err;
+    iket_sink sink;
+    iket_trace *again;
+    memory_file file = memory_file_new("", 0);
+    if (iket_sink_open(&sink, 0, to_file, &file, &err) != 0) abort();
+    promise(iket_write_json(trace, NULL, NULL, &sink, &err) == 0 && iket_sink_close(&sink, &err) == 0, "any trace can be written as trace.json");
+    if (iket_trace_open(&again, file.path, NULL, &err) != 0) {
+        fprintf(stderr, "%s\n", err.message);
+        promise(0, "our trace.json is read");
+    }
+    promise(again->marker_count == trace->marker_count && again->range_count == trace->range_count, "our trace.json holds every event");
+    promise(memcmp(&again->diagnostics, &trace->diagnostics, sizeof trace->diagnostics) == 0, "our trace.json holds the diagnostics");
+    iket_trace_free(again);
+    memory_file_close(&file);
+}
+
 void open_and_replay(const char *path, const char *meta) {
     iket_trace *trace;
     iket_error err = {{0}};
@@ -68,5 +109,7 @@ void open_and_replay(const char *path, const char *meta) {
     }
     promise(streams == trace->stream_count, "every stream has a location");
     for (size_t i = 0; i < trace->stream_count; i++) replay(trace, i);
+    write_and_read(trace);
+    write_for_perfetto(trace);
     iket_trace_free(trace);
 }

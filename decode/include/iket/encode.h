@@ -11,7 +11,7 @@
 #include "decode/include/iket/trace.h"
 
 // IKET's own JSON (doc/FORMAT.md section 5). selection NULL: everything. Fails for lack of memory or when the sink does.
-IKET_MUST_CHECK int iket_write_json(const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_error *err);
+IKET_MUST_CHECK int iket_write_json(const iket_trace *trace, const iket_selection *selection, iket_pool *pool, iket_sink *sink, iket_error *err);
 
 typedef struct iket_pftrace_facts { // what was written
     uint64_t slices, instants, tracks;
