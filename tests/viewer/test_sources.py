@@ -3,10 +3,11 @@
 """test_sources.py: where the page gets its trace from, and what it says when there is none or a bad one."""
 
 import gzip
+import json
 import os
 import shutil
 
-from browser import FIXTURES, browser, check, gemm, go, in_folder, same, served, settle
+from browser import FIXTURES, browser, check, decode, gemm, go, in_folder, same, served, settle
 
 SERVING = ("iket-serve DIR", "ssh -L 8080:localhost:8080 HOST", "python3 -m http.server")
 
@@ -165,8 +166,37 @@ def nvidias_json(folder):
         )
 
 
+def hostile_names(folder):
+    """Names that look like markup are shown as text, wherever they stand."""
+    evil = "</script><script>window.pwned = 1</script><img src=x onerror=window.pwned=1>\u2028&amp;"
+    life = {"locIdx": 0, "startTs": 10, "endTs": 90}
+    range_ = {"rangeNameIdx": 0, "startTs": 20, "endTs": 80, "warpLocIdxs": [0, 0], "rangeId": 1, "rangeType": 2, "rangeScope": 0}
+    range_.update(rangeColor=4294967295, internalEvents=[{"eventId": 1, "timestamp": 20}, {"eventId": 31, "timestamp": 80}])
+    launch = {"contextId": 1, "gridId": 1, "kernelName": evil, "markers": [], "ranges": [range_], "warpLifetimes": [life]}
+    launch.update({side + "Dim" + axis: 1 for side in ("grid", "block") for axis in "XYZ"})
+    trace = {
+        "meta": {"version": 1},
+        "diagnostics": {},
+        "stringTable": [evil],
+        "locationTable": [{"smId": 0, "tpcId": 0, "gpcId": 0, "ctaId": [0, 0, 0], "warpId": 0}],
+        "launches": [launch],
+        "graphLaunches": {},
+    }
+    (folder / "evil.trace.json").write_text(json.dumps(trace))
+    target = folder / "evil"
+    decode(folder / "evil.trace.json", target, emit="pftrace,html")
+    with served(target) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        same(page.state, "shown", "state with hostile names")
+        same(page.evaluate("[iket.launches[0].kernel, iket.stats[0].name]"), [evil, evil], "the names")
+        same(page.evaluate("window.pwned"), None, "what a name did")
+        check(evil[:20] in page.locator("#names-section").inner_text(), page.locator("#names-section").inner_text())
+        same(context.errors, [], "errors in the console")
+
+
 def test(folder):
     gemm(folder)
+    hostile_names(folder)
     fallbacks(folder)
     spaced_name(folder)
     no_trace(folder)
