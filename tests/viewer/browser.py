@@ -41,6 +41,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self):
         self.server.paths.append(self.path)
+        if self.server.busy > 0 and self.path.endswith(".pftrace"):  # as iket-serve while it decodes
+            self.server.busy -= 1
+            self.send_response(503)
+            self.send_header("Retry-After", "1")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return None
         size = self.server.claims.get(self.path.lstrip("/"))
         if size is None:
             return super().do_GET()
@@ -52,11 +59,11 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def served(folder, claims=None):
+def served(folder, claims=None, busy=0):
     """Serves a folder on loopback; gives the server, with .address and .paths (what was asked for)."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     server.daemon_threads = True
-    server.paths, server.claims = [], claims or {}
+    server.paths, server.claims, server.busy = [], claims or {}, busy
     server.address = "http://127.0.0.1:%d/" % server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -166,6 +166,13 @@ def nvidias_json(folder):
         )
 
 
+def decoded_on_demand(folder):
+    """A server that is still decoding says so, and is asked again."""
+    with served(keep(folder, folder / "later", ".pftrace"), busy=2) as server, browser() as context:
+        page = go(context, server.address + "t.html")
+        same((page.state, server.paths.count("/t.pftrace")), ("shown", 3), "state and requests")
+
+
 def hostile_names(folder):
     """Names that look like markup are shown as text, wherever they stand."""
     evil = "</script><script>window.pwned = 1</script><img src=x onerror=window.pwned=1>\u2028&amp;"
@@ -197,6 +204,7 @@ def hostile_names(folder):
 def test(folder):
     gemm(folder)
     hostile_names(folder)
+    decoded_on_demand(folder)
     fallbacks(folder)
     spaced_name(folder)
     no_trace(folder)

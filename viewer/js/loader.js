@@ -112,7 +112,8 @@ class Loader {
 
   progress({ what, bytes, total }) {
     const bar = byId('start-progress');
-    byId('start-text').textContent = `${what}: ${fileSize(bytes)}${total ? ` of ${fileSize(total)}` : ''}`;
+    const done = bytes > 0 ? `: ${fileSize(bytes)}${total ? ` of ${fileSize(total)}` : ''}` : '';
+    byId('start-text').textContent = `${what}${done}`;
     if (total) bar.value = bytes / total;
     else bar.removeAttribute('value');
   }

@@ -90,13 +90,24 @@ async function readStream(stream, total) {
   return readPftrace(whole, total, total || 1 << 22);
 }
 
+// iket-serve decodes on demand: until it has, it answers 503 and says when to ask again.
+async function fetchReady(url) {
+  for (;;) {
+    const response = await fetch(url, { credentials: 'same-origin' });
+    const seconds = Number(response.headers.get('Retry-After') ?? 0);
+    if (response.status !== 503 || !(seconds > 0)) return response;
+    postMessage({ progress: { what: 'The server is decoding it', bytes: 0, total: 0 } });
+    await new Promise((resolve) => { setTimeout(resolve, Math.min(seconds, 10) * 1000); });
+  }
+}
+
 // Tries the candidates one after another. A missing file is no error while another may be there.
 async function loadFirst(candidates, sure) {
   const missing = [];
   for (const { url, name } of candidates) {
     let response;
     try {
-      response = await fetch(url, { credentials: 'same-origin' });
+      response = await fetchReady(url);
     } catch (error) {
       missing.push(`${name}: ${error.message}`);
       continue;
