@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "serve/catalog.h"
 
-enum { IKET_KEY_MAX = 200, IKET_CACHE_PATH = 4096 };
+enum { IKET_KEY_MAX = 240, IKET_CACHE_PATH = 4096 };
 #define IKET_CACHE_BYTES ((uint64_t)16 << 30)
 
 // The key of `trace`'s source, the file that it is decoded from. Returns that file's kind; IKET_FILE_KINDS: it has none.

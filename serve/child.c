@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/output.h"
+#include "common/pool.h"
 #include "decode/include/iket/encode.h"
 
 enum { SOURCE = 3, META = 4, NICENESS = 10 };
@@ -30,13 +31,49 @@ static uint64_t pid_of(const char *name) {
     return pid;
 }
 
-static int write_pftrace(const iket_trace *trace, const char *path, iket_error *err) {
+// Takes "launch=0-3;sm=5" apart.
+static int read_selection(iket_selector *selector, const char *text, iket_error *err) {
+    static const struct {
+        const char *name;
+        int id;
+    } names[] = {
+        {"launch", IKET_SELECT_LAUNCH}, {"kernel", IKET_SELECT_KERNEL}, {"cta", IKET_SELECT_CTA}, {"warp", IKET_SELECT_WARP},
+        {"sm", IKET_SELECT_SM}, {"time", IKET_SELECT_TIME},
+    };
+    while (*text != 0) {
+        size_t length = strcspn(text, ";"), name = strcspn(text, "=;"), i = 0;
+        char value[512];
+        if (name == length || length - name > sizeof value) return iket_fail(err, "'%.*s' selects nothing (NAME=VALUE, with ; between)", (int)length, text);
+        snprintf(value, sizeof value, "%.*s", (int)(length - name - 1), text + name + 1);
+        while (i < sizeof names / sizeof *names && (strlen(names[i].name) != name || memcmp(names[i].name, text, name) != 0)) i++;
+        if (i == sizeof names / sizeof *names) return iket_fail(err, "'%.*s' is no selector (launch, kernel, cta, warp, sm, time)", (int)name, text);
+        if (iket_selector_set(selector, names[i].id, value, err) != 0) return iket_fail_context(err, "%s", names[i].name);
+        text += length + (text[length] == ';');
+    }
+    return 0;
+}
+
+// What the child was started for.
+typedef struct {
+    const char *name;
+    int has_meta;
+    const char *selection, *output; // "": everything; "": facts only
+    iket_pool *pool;
+} assignment;
+
+static int encode(const assignment *a, const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_error *err) {
+    size_t length = strlen(a->output);
+    if (length > 5 && strcmp(a->output + length - 5, ".json") == 0) return iket_write_json(trace, selection, a->pool, sink, err);
+    return iket_write_pftrace(trace, selection, a->pool, sink, NULL, err);
+}
+
+static int write_file(const assignment *a, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
     iket_output *output;
     iket_sink sink;
-    IKET_TRY(iket_output_open(&output, path, IKET_OUTPUT_FORCE, err));
+    IKET_TRY(iket_output_open(&output, a->output, IKET_OUTPUT_FORCE, err));
     int result = iket_sink_open(&sink, 0, iket_output_flush, output, err);
     if (result == 0) {
-        result = iket_write_pftrace(trace, NULL, NULL, &sink, NULL, err);
+        result = encode(a, trace, selection, &sink, err);
         if (result == 0) {
             result = iket_sink_close(&sink, err);
         } else {
@@ -48,13 +85,26 @@ static int write_pftrace(const iket_trace *trace, const char *path, iket_error *
     return -1;
 }
 
-static int read_trace(const char *name, int has_meta, const char *output, iket_facts *facts, iket_error *err) {
-    iket_open_options options = {.meta = has_meta ? META_PATH : NULL, .pid = pid_of(name)};
+static int write_selected(const assignment *a, const iket_trace *trace, iket_error *err) {
+    iket_selector selector = {0};
+    iket_selection selection;
+    if (a->selection[0] == 0) return write_file(a, trace, NULL, err);
+    int result = read_selection(&selector, a->selection, err);
+    if (result == 0) result = iket_selection_resolve(&selection, &selector, trace, err);
+    iket_selector_clear(&selector);
+    if (result != 0) return -1;
+    result = write_file(a, trace, &selection, err);
+    iket_selection_clear(&selection);
+    return result;
+}
+
+static int read_trace(const assignment *a, iket_facts *facts, iket_error *err) {
+    iket_open_options options = {.meta = a->has_meta ? META_PATH : NULL, .pid = pid_of(a->name), .pool = a->pool};
     iket_trace *trace;
     IKET_TRY(iket_trace_open(&trace, SOURCE_PATH, &options, err));
     int result = iket_facts_collect(facts, trace, err);
     if (result == 0 && trace->marker_count + trace->range_count == 0 && trace->location_count == 0) result = iket_fail(err, "there is no event and no warp in it");
-    if (result == 0 && output[0] != 0) result = write_pftrace(trace, output, err);
+    if (result == 0 && a->output[0] != 0) result = write_selected(a, trace, err);
     iket_trace_free(trace);
     return result;
 }
@@ -72,11 +122,15 @@ static void print_error(const char *name, const char *message) {
 int iket_child_main(int argc, char **argv) {
     static iket_facts facts;
     iket_error err;
-    if (argc != 5) return 2;
+    if (argc != 6) return 2;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     iket_output_guard_signals();
     setpriority(PRIO_PROCESS, 0, NICENESS);
-    if (read_trace(argv[2], strcmp(argv[3], "meta") == 0, argv[4], &facts, &err) != 0) {
+    assignment a = {.name = argv[2], .has_meta = strcmp(argv[3], "meta") == 0, .selection = argv[4], .output = argv[5]};
+    int result = iket_pool_open(&a.pool, 0, &err);
+    if (result == 0) result = read_trace(&a, &facts, &err);
+    iket_pool_close(&a.pool);
+    if (result != 0) {
         print_error(argv[2], err.message);
         return 2;
     }
@@ -87,7 +141,7 @@ int iket_child_main(int argc, char **argv) {
 // ---- the server's side -----------------------------------------------------------------------------------------------
 
 static int spawn(iket_child *child, const iket_child_task *task, int facts, int errors) {
-    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)(task->output != NULL ? task->output : ""), NULL};
+    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)task->selection, (char *)(uintptr_t)(task->output != NULL ? task->output : ""), NULL};
     extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

@@ -23,7 +23,8 @@ int iket_child_main(int argc, char **argv);
 typedef struct iket_child_task {
     int source, meta;       // descriptors; meta -1: there is none
     const char *name;       // of the source, for messages
-    const char *output;     // path of the .pftrace to write; NULL: facts only
+    const char *selection;  // "launch=0-3;sm=5": the commands' selectors; "": everything
+    const char *output;     // path of the .pftrace or .json to write, told apart by its ending; NULL: facts only
 } iket_child_task;
 
 // Starts the child. On success *pid and the two pipes to read are set.

@@ -33,6 +33,7 @@ async function refresh() {
       written.set(part, theirs.innerHTML);
       document.querySelector(part).replaceWith(document.adoptNode(theirs));
     }
+    showForms();
     applyFilter();
   } catch {
     // The server is away: what is shown stays.
@@ -54,6 +55,16 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   filter.focus();
 });
+// A part of a trace has an address of its own: what selects it stands in the name.
+document.addEventListener('submit', (event) => {
+  event.preventDefault();
+  const fields = [...new FormData(event.target)].filter(([, value]) => value.trim());
+  location.href = event.target.dataset.of + fields.map(([name, value]) => `;${name}=${encodeURIComponent(value.trim())}`).join('') + '.html';
+});
+
+const showForms = () => document.querySelectorAll('form.part').forEach((form) => { form.hidden = false; });
+
+showForms();
 applyFilter();
 schedule();
 document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });

@@ -156,16 +156,24 @@ static void write_numbers(iket_sink *sink, const iket_facts *facts, iket_job_sta
     iket_sink_text(sink, "</td>");
 }
 
-static void write_raw(iket_sink *sink, const iket_site *site, const iket_catalog_trace *trace) {
-    int is_dump = trace->files[IKET_FILE_DUMP].there;
-    iket_sink_printf(sink, "<details><summary>%s, decoded when opened</summary>For files to keep: <code>iket-decode ", is_dump ? "Raw dump" : "Raw buffers of NVIDIA&#39;s collector");
-    write_word(sink, site->server->folder, trace->folder, trace->base);
-    if (trace->meta.there) {
-        iket_sink_text(sink, " --meta ");
-        write_word(sink, site->server->folder, trace->folder, is_dump ? "meta.json" : "iket.data.json");
+// How to decode it by hand, and the way to a part of it.
+static void write_details(iket_sink *sink, const iket_site *site, const iket_catalog_trace *trace, const char *place) {
+    int is_dump = trace->files[IKET_FILE_DUMP].there, is_collector = trace->files[IKET_FILE_COLLECTOR].there;
+    if (!is_dump && !is_collector && !trace->files[IKET_FILE_JSON].there && !trace->files[IKET_FILE_JSON_GZ].there) return;
+    iket_sink_printf(sink, "<details><summary>%s</summary>", is_dump ? "Raw dump, decoded when opened" : is_collector ? "Raw buffers of NVIDIA&#39;s collector, decoded when opened" : "A part of it");
+    iket_sink_text(sink, "<form class=\"part\" data-of=\"");
+    write_address(sink, place, trace->base, ".iket");
+    iket_sink_text(sink,
+        "\" hidden>Open only <label>launch <input name=\"launch\" size=\"6\" placeholder=\"0-3\"></label> <label>SM <input name=\"sm\" size=\"6\" placeholder=\"5\"></label> "
+        "<label>warp <input name=\"warp\" size=\"6\" placeholder=\"0-3\"></label> <label>time <input name=\"time\" size=\"12\" placeholder=\"10us..20us\"></label> <button>Open</button></form>");
+    if (is_dump || is_collector) {
+        iket_sink_text(sink, "For files to keep: <code>iket-decode ");
+        write_word(sink, site->server->folder, trace->folder, trace->base);
+        if (trace->meta.there) iket_sink_text(sink, " --meta ");
+        if (trace->meta.there) write_word(sink, site->server->folder, trace->folder, is_dump ? "meta.json" : "iket.data.json");
+        iket_sink_text(sink, "</code>");
+        if (!trace->meta.there && is_collector) iket_sink_text(sink, " <strong>iket.data.json is missing beside it.</strong>");
     }
-    iket_sink_text(sink, "</code>");
-    if (!trace->meta.there && !is_dump) iket_sink_text(sink, " <strong>iket.data.json is missing beside it.</strong>");
     iket_sink_text(sink, "</details>");
 }
 
@@ -192,7 +200,7 @@ static void write_trace(iket_sink *sink, const index_page *page, const iket_cata
         iket_html_text(sink, err.message);
         iket_sink_text(sink, "</p>");
     }
-    if (trace->files[IKET_FILE_DUMP].there || trace->files[IKET_FILE_COLLECTOR].there) write_raw(sink, site, trace);
+    write_details(sink, site, trace, place);
     iket_sink_text(sink, "</th>");
     write_numbers(sink, known, state);
     iket_sink_text(sink, "<td class=\"files\">");

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,11 +21,11 @@ enum { WAITING_MAX = 1000, RECORDS_MAX = 10000, SETTLED_SECONDS = 2, RETRY_SECON
 #define FACTS_BYTES_MAX ((uint64_t)1 << 30) // larger sources are read only to be shown
 
 #define FACTS_ENDING ".facts"
-#define TRACE_ENDING ".pftrace"
 
 typedef struct job {
     char key[IKET_KEY_MAX];
-    char *path, *meta; // beneath the root; while it waits or runs
+    char *path, *meta, *selection; // of what waits or runs; the first two beneath the root
+    int json;
     int wants_trace;
     iket_job_state facts_state, trace_state;
     iket_facts *facts;
@@ -70,9 +71,11 @@ static void keep_facts(const char *key, const iket_facts *facts) {
     if (iket_output_write(output, facts, sizeof *facts, NULL) != 0 || iket_output_commit(&output, NULL) != 0) iket_output_discard(&output);
 }
 
-static int open_cached_trace(const char *key) {
+static const char *ending_of(int json) { return json ? ".trace.json" : ".pftrace"; }
+
+static int open_cached_export(const char *key, int json) {
     char path[IKET_CACHE_PATH];
-    if (iket_cache_path(key, TRACE_ENDING, path, NULL) != 0) return -1;
+    if (iket_cache_path(key, ending_of(json), path, NULL) != 0) return -1;
     return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
@@ -94,21 +97,28 @@ static int run_child(iket_jobs *jobs, const iket_child_task *task, iket_facts *f
 static int work_on(iket_jobs *jobs, const job *j, iket_facts *facts, iket_error *err) {
     char output[IKET_CACHE_PATH];
     if (!j->wants_trace && read_cached_facts(j->key, facts)) return 0;
-    if (j->wants_trace) IKET_TRY(iket_cache_path(j->key, TRACE_ENDING, output, err));
+    if (j->wants_trace) IKET_TRY(iket_cache_path(j->key, ending_of(j->json), output, err));
     int source = iket_root_open_path(jobs->root, j->path, 0);
     if (source < 0) return iket_fail(err, "%s: cannot be read: %s", j->path, strerror(errno));
     int meta = j->meta != NULL ? iket_root_open_path(jobs->root, j->meta, 0) : -1;
-    iket_child_task task = {.source = source, .meta = meta, .name = j->path, .output = j->wants_trace ? output : NULL};
+    iket_child_task task = {.source = source, .meta = meta, .name = j->path, .selection = j->selection, .output = j->wants_trace ? output : NULL};
     int result = j->meta != NULL && meta < 0 ? iket_fail(err, "%s: cannot be read: %s", j->meta, strerror(errno)) : run_child(jobs, &task, facts, err);
     close(source);
     if (meta >= 0) close(meta);
     if (result != 0) return -1;
-    keep_facts(j->key, facts);
+    if (j->selection[0] == 0 && !j->json) keep_facts(j->key, facts);
     if (j->wants_trace) iket_cache_prune();
     return 0;
 }
 
 // ---- the thread ------------------------------------------------------------------------------------------------------
+
+static void forget_input(job *j) {
+    free(j->path);
+    free(j->meta);
+    free(j->selection);
+    j->path = j->meta = j->selection = NULL;
+}
 
 // With the lock held.
 static void settle(job *j, int with_trace, int result, iket_facts *facts, const iket_error *err) {
@@ -141,9 +151,7 @@ static void *work(void *context) {
         settle(j, copy.wants_trace, result, facts, &err);
         j->queued = 0;
         j->ended = time(NULL);
-        free(j->path);
-        free(j->meta);
-        j->path = j->meta = NULL;
+        forget_input(j);
     }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;
@@ -166,8 +174,7 @@ int iket_jobs_open(iket_jobs **jobs, const iket_root *root, iket_error *err) {
 }
 
 static void free_job(job *j) {
-    free(j->path);
-    free(j->meta);
+    forget_input(j);
     free(j->facts);
     free(j->error);
     free(j);
@@ -239,15 +246,16 @@ static char *join(const char *folder, const char *name, const char *ending) {
 }
 
 // Puts it into the queue: in front when somebody waits to see it.
-static int enqueue(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind, int wants_trace) {
+static int enqueue(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind, const iket_export *export) {
     if (j->queued) return 0; // a job that runs for its facts alone is asked for again
-    if (jobs->waiting >= WAITING_MAX && !wants_trace) return -1;
+    int wants_trace = export != NULL;
+    if (jobs->waiting >= (wants_trace ? 2 * WAITING_MAX : WAITING_MAX)) return -1;
     j->path = join(trace->folder, trace->base, iket_file_ending(kind));
     j->meta = trace->meta.there ? join(trace->folder, kind == IKET_FILE_DUMP ? "meta.json" : "iket.data.json", "") : NULL;
-    if (j->path == NULL || (trace->meta.there && j->meta == NULL)) {
-        free(j->path);
-        free(j->meta);
-        j->path = j->meta = NULL;
+    j->selection = strdup(export != NULL ? export->selection : "");
+    j->json = export != NULL && export->json;
+    if (j->path == NULL || j->selection == NULL || (trace->meta.there && j->meta == NULL)) {
+        forget_input(j);
         return -1;
     }
     j->wants_trace = wants_trace;
@@ -275,7 +283,7 @@ iket_job_state iket_jobs_facts(iket_jobs *jobs, const iket_catalog_trace *trace,
     iket_job_state state = IKET_JOB_NONE;
     pthread_mutex_lock(&jobs->lock);
     job *j = find_or_add(jobs, key);
-    if (j != NULL && j->facts_state == IKET_JOB_NONE && is_settled(trace) && enqueue(jobs, j, trace, kind, 0) == 0) j->facts_state = IKET_JOB_PENDING;
+    if (j != NULL && j->facts_state == IKET_JOB_NONE && is_settled(trace) && enqueue(jobs, j, trace, kind, NULL) == 0) j->facts_state = IKET_JOB_PENDING;
     if (j != NULL) state = j->facts_state;
     if (state == IKET_JOB_DONE) *facts = *j->facts;
     if (state == IKET_JOB_FAILED) iket_fail(err, "%s", j->error != NULL ? j->error : "out of memory");
@@ -288,9 +296,9 @@ static int wants_start(const job *j) {
     return j->trace_state == IKET_JOB_NONE || j->trace_state == IKET_JOB_DONE || (j->trace_state == IKET_JOB_FAILED && time(NULL) - j->ended > RETRY_SECONDS);
 }
 
-static void start_trace(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind) {
+static void start_trace(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind, const iket_export *export) {
     if (!j->queued) {
-        if (enqueue(jobs, j, trace, kind, 1) == 0) j->trace_state = IKET_JOB_PENDING;
+        if (enqueue(jobs, j, trace, kind, export) == 0) j->trace_state = IKET_JOB_PENDING;
     } else if (j->started == 0) { // it waits for its facts: both at once
         j->wants_trace = 1;
         j->trace_state = IKET_JOB_PENDING;
@@ -298,20 +306,33 @@ static void start_trace(iket_jobs *jobs, job *j, const iket_catalog_trace *trace
     }
 }
 
-iket_job_state iket_jobs_pftrace(iket_jobs *jobs, const iket_catalog_trace *trace, int *fd, unsigned *seconds, iket_error *err) {
+// An export of its own is told apart by two hashes (FNV-1a, from two beginnings) of what it selects.
+static void add_export(char key[IKET_KEY_MAX], const iket_export *export) {
+    uint64_t a = UINT64_C(0xCBF29CE484222325), b = UINT64_C(0x84222325CBF29CE4);
+    size_t used = strlen(key);
+    if (export->selection[0] == 0 && !export->json) return;
+    for (const char *c = export->selection; *c != 0; c++) {
+        a = (a ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+        b = (b ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+    }
+    snprintf(key + used, IKET_KEY_MAX - used, "+%016" PRIx64 "%016" PRIx64 "%s", a, b, export->json ? "j" : "");
+}
+
+iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace, const iket_export *export, int *fd, unsigned *seconds, iket_error *err) {
     char key[IKET_KEY_MAX];
     iket_file_kind kind = iket_cache_key(trace, key);
     *fd = -1;
     *seconds = 0;
     if (kind == IKET_FILE_KINDS) return IKET_JOB_NONE;
-    *fd = open_cached_trace(key);
+    add_export(key, export);
+    *fd = open_cached_export(key, export->json);
     if (*fd >= 0) return IKET_JOB_DONE;
     iket_job_state state = IKET_JOB_NONE;
     pthread_mutex_lock(&jobs->lock);
     job *j = find_or_add(jobs, key);
-    if (j != NULL && wants_start(j)) start_trace(jobs, j, trace, kind);
-    // A job that runs for its facts alone is in the way only for now.
-    if (j != NULL) state = wants_start(j) && j->queued ? IKET_JOB_PENDING : j->trace_state;
+    if (j != NULL && wants_start(j)) start_trace(jobs, j, trace, kind, export);
+    // A job that runs for its facts alone, or a queue without room, is in the way only for now.
+    if (j != NULL) state = wants_start(j) ? IKET_JOB_PENDING : j->trace_state;
     if (j != NULL && j->queued && j->started != 0) *seconds = (unsigned)(time(NULL) - j->started);
     if (state == IKET_JOB_FAILED) iket_fail(err, "%s", j->error != NULL ? j->error : "out of memory");
     pthread_mutex_unlock(&jobs->lock);

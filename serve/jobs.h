@@ -3,7 +3,7 @@
 //
 //     not known ──asked for──> waiting ──> running ──> done | failed
 //
-// Results are kept by the source's key (serve/cache.h): in memory, and in the cache for the next start. What is waiting
+// Every export of a source is a job, that of everything as .pftrace one with its facts. Results are kept by the source's key (serve/cache.h): in memory, and in the cache for the next start. What is waiting
 // is bounded; what does not fit is asked for again later.
 #ifndef IKET_SERVE_JOBS_H
 #define IKET_SERVE_JOBS_H
@@ -31,8 +31,14 @@ void iket_jobs_close(iket_jobs *jobs);
 // just now, is not read for its facts alone (NONE).
 iket_job_state iket_jobs_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket_facts *facts, iket_error *err);
 
-// The trace as .pftrace: sets *fd, which the caller closes, when done, a line in err when failed, *seconds that it has
+// What a trace is turned into.
+typedef struct iket_export {
+    const char *selection; // "launch=0-3;sm=5", "": everything
+    int json;              // a .trace.json, not a .pftrace
+} iket_export;
+
+// The trace as another file: sets *fd, which the caller closes, when done, a line in err when failed, *seconds that it has
 // been worked on when pending.
-iket_job_state iket_jobs_pftrace(iket_jobs *jobs, const iket_catalog_trace *trace, int *fd, unsigned *seconds, iket_error *err);
+iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace, const iket_export *export, int *fd, unsigned *seconds, iket_error *err);
 
 #endif

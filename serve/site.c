@@ -165,7 +165,9 @@ static enum MHD_Result answer(iket_site *site, iket_request *request, const char
         return iket_reply_error(request, MHD_HTTP_FORBIDDEN, NULL, NULL,
                                 "This server does not go by that name. Ask for localhost, or start iket-serve with --allow-host NAME.");
     }
-    if (verdict == IKET_ORIGIN_FOREIGN) {
+    // What another site's page embeds (an image, a script) comes without an Origin; only following a link is fine.
+    const char *from = iket_request_field(request, "Sec-Fetch-Site"), *mode = iket_request_field(request, "Sec-Fetch-Mode");
+    if (verdict == IKET_ORIGIN_FOREIGN || (verdict == IKET_ORIGIN_OWN && from != NULL && strcmp(from, "cross-site") == 0 && (mode == NULL || strcmp(mode, "navigate") != 0))) {
         return iket_reply_error(request, MHD_HTTP_FORBIDDEN, NULL, NULL,
                                 "A page of another site asked for this (--ui-origin ORIGIN lets a Perfetto UI elsewhere read the traces).");
     }

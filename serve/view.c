@@ -23,15 +23,45 @@ const char *iket_view_page_ending(const iket_catalog_trace *trace) {
     return trace->page == IKET_HTML_OURS || trace->page == IKET_HTML_OTHER_BUILD ? ".html" : IKET_VIEW_PAGE;
 }
 
-// Finds the trace that "FOLDER/BASE" + `ending` belongs to.
-static int find(const iket_site *site, const char *path, const char *ending, iket_catalog_trace *trace) {
-    char folder[IKET_PATH_MAX], base[IKET_PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+typedef enum { VIEW_PAGE, VIEW_PFTRACE, VIEW_JSON, VIEW_KINDS } view_kind;
+
+static const char *const view_endings[VIEW_KINDS] = {".html", ".pftrace", ".trace.json"};
+static const char view_mark[] = ".iket";
+
+// What a path asks for: FOLDER/BASE + ".iket" + ";SELECTION" + ending.
+typedef struct {
+    char folder[IKET_PATH_MAX], base[IKET_PATH_MAX], selection[IKET_PATH_MAX];
+    view_kind kind;
+} view;
+
+static const char *split_folder(const char *path, char folder[IKET_PATH_MAX]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, IKET_PATH_MAX, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
+    return slash != NULL ? slash + 1 : path;
+}
+
+// Where `ending` begins in `name`, or NULL.
+static const char *find_ending(const char *name, const char *ending) {
     size_t length = strlen(name), tail = strlen(ending);
-    if (length <= tail || strcmp(name + length - tail, ending) != 0) return 0;
-    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
-    snprintf(base, sizeof base, "%.*s", (int)(length - tail), name);
-    return iket_catalog_find(trace, &site->root, folder, base);
+    return length > tail && strcmp(name + length - tail, ending) == 0 ? name + length - tail : NULL;
+}
+
+static int read_view(view *v, const char *path) {
+    const char *name = split_folder(path, v->folder), *end = NULL, *mark = name;
+    for (v->kind = 0; v->kind < VIEW_KINDS && (end = find_ending(name, view_endings[v->kind])) == NULL;) v->kind++;
+    if (end == NULL) return 0;
+    // The first mark that a selection or the ending follows.
+    const char *after = NULL;
+    while ((mark = strstr(mark, view_mark)) != NULL && mark < end) {
+        after = mark + sizeof view_mark - 1;
+        if (after == end || *after == ';') break;
+        mark = after;
+    }
+    if (mark == NULL || mark >= end || mark == name) return 0;
+    if (*after == ';') after++;
+    snprintf(v->base, sizeof v->base, "%.*s", (int)(mark - name), name);
+    snprintf(v->selection, sizeof v->selection, "%.*s", (int)(end - after), after);
+    return 1;
 }
 
 static enum MHD_Result reply_page(const iket_request *request, const iket_page_facts *facts) {
@@ -67,11 +97,20 @@ static enum MHD_Result reply_page_of_files(const iket_request *request, const ik
     return result;
 }
 
+// The trace that a page lies beside.
+static int find_beside(const iket_site *site, const char *path, iket_catalog_trace *trace) {
+    char folder[IKET_PATH_MAX], base[IKET_PATH_MAX];
+    const char *name = split_folder(path, folder), *end = find_ending(name, ".html");
+    if (end == NULL) return 0;
+    snprintf(base, sizeof base, "%.*s", (int)(end - name), name);
+    return iket_catalog_find(trace, &site->root, folder, base);
+}
+
 enum MHD_Result iket_view_reply_html(const iket_site *site, const iket_request *request, const char *path, int fd, const struct stat *info) {
     char policy[POLICY_BYTES];
     iket_catalog_trace trace;
     iket_html_state state = iket_html_state_of(fd);
-    if (state == IKET_HTML_OTHER_BUILD && find(site, path, ".html", &trace)) {
+    if (state == IKET_HTML_OTHER_BUILD && find_beside(site, path, &trace)) {
         close(fd);
         enum MHD_Result result = reply_page_of_files(request, &trace);
         iket_catalog_free_trace(&trace);
@@ -108,59 +147,53 @@ static enum MHD_Result reply_failed(const iket_request *request, const iket_erro
 }
 
 // The page over what was decoded on demand; `fd` is that.
-static enum MHD_Result reply_page_of_decoded(const iket_request *request, const iket_catalog_trace *trace, int fd) {
+static enum MHD_Result reply_page_of_decoded(const iket_request *request, const view *v, int fd) {
     struct stat info;
-    char *title = iket_utf8_clean(trace->base, strlen(trace->base)), *base = NULL;
+    const char *semicolon = v->selection[0] != 0 ? ";" : "";
+    char *name = iket_utf8_clean(v->base, strlen(v->base)), *selection = iket_utf8_clean(v->selection, strlen(v->selection)), *base = NULL, *title = NULL;
     enum MHD_Result result = MHD_NO;
-    if (title != NULL && asprintf(&base, "%s.iket", title) >= 0 && fstat(fd, &info) == 0) {
+    if (name != NULL && selection != NULL && asprintf(&base, "%s%s%s%s", name, view_mark, semicolon, selection) >= 0 &&
+        asprintf(&title, "%s%s%s", name, semicolon, selection) >= 0 && fstat(fd, &info) == 0) {
         iket_page_facts facts = {.title = title, .base = base, .files = IKET_PAGE_PFTRACE, .pftrace_size = (uint64_t)info.st_size};
         result = reply_page(request, &facts);
     }
-    free(title);
+    free(name);
+    free(selection);
     free(base);
+    free(title);
     return result;
 }
 
-static enum MHD_Result reply_view_page(const iket_site *site, const iket_request *request, const iket_catalog_trace *trace) {
-    iket_error err;
-    int fd;
-    unsigned seconds;
-    switch (iket_jobs_pftrace(site->jobs, trace, &fd, &seconds, &err)) {
-    case IKET_JOB_PENDING: return reply_waiting(request, trace, seconds);
-    case IKET_JOB_FAILED: return reply_failed(request, &err);
-    case IKET_JOB_NONE: return reply_page_of_files(request, trace);
-    case IKET_JOB_DONE: break;
-    }
-    enum MHD_Result result = reply_page_of_decoded(request, trace, fd);
-    close(fd);
-    return result;
+static enum MHD_Result reply_nothing_to_decode(const iket_request *request, const iket_catalog_trace *trace, const view *v) {
+    if (v->kind == VIEW_PAGE && v->selection[0] == 0) return reply_page_of_files(request, trace);
+    return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL, "There is nothing here to decode it from: that takes a dump, the buffers of NVIDIA's collector or a .trace.json.");
 }
 
-static enum MHD_Result reply_view_trace(const iket_site *site, const iket_request *request, const iket_catalog_trace *trace) {
+static enum MHD_Result reply_view(const iket_site *site, const iket_request *request, const iket_catalog_trace *trace, const view *v) {
+    iket_export export = {.selection = v->selection, .json = v->kind == VIEW_JSON};
     iket_error err;
     int fd;
     unsigned seconds;
     struct stat info;
-    switch (iket_jobs_pftrace(site->jobs, trace, &fd, &seconds, &err)) {
-    case IKET_JOB_PENDING: return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "The trace is being decoded. Ask again in a second.");
+    switch (iket_jobs_export(site->jobs, trace, &export, &fd, &seconds, &err)) {
+    case IKET_JOB_NONE: return reply_nothing_to_decode(request, trace, v);
     case IKET_JOB_FAILED: return reply_failed(request, &err);
-    case IKET_JOB_NONE: return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL, "There is nothing here to decode it from.");
+    case IKET_JOB_PENDING:
+        if (v->kind == VIEW_PAGE) return reply_waiting(request, trace, seconds);
+        return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "The trace is being decoded. Ask again in a second.");
     case IKET_JOB_DONE: break;
     }
-    if (fstat(fd, &info) == 0) return iket_reply_file(request, fd, &info, IKET_VIEW_TRACE, NULL, NULL);
+    if (v->kind != VIEW_PAGE && fstat(fd, &info) == 0) return iket_reply_file(request, fd, &info, view_endings[v->kind], NULL, NULL);
+    enum MHD_Result result = v->kind == VIEW_PAGE ? reply_page_of_decoded(request, v, fd) : MHD_NO;
     close(fd);
-    return MHD_NO;
+    return result;
 }
 
 int iket_view_reply(const iket_site *site, const iket_request *request, const char *path, enum MHD_Result *result) {
+    view v;
     iket_catalog_trace trace;
-    if (find(site, path, IKET_VIEW_PAGE, &trace)) {
-        *result = reply_view_page(site, request, &trace);
-    } else if (find(site, path, IKET_VIEW_TRACE, &trace)) {
-        *result = reply_view_trace(site, request, &trace);
-    } else {
-        return 0;
-    }
+    if (!read_view(&v, path) || !iket_catalog_find(&trace, &site->root, v.folder, v.base)) return 0;
+    *result = reply_view(site, request, &trace, &v);
     iket_catalog_free_trace(&trace);
     return 1;
 }

@@ -8,6 +8,8 @@
 //     BASE.iket.html   when BASE has no page of ours  -> this build's page, for
 //     BASE.iket.pftrace                                  what is decoded on demand from BASE (a dump, the collector's raw
 //                                                        buffers, a .trace.json of ours or NVIDIA's), else BASE.pftrace
+//     BASE.iket;launch=0-3;sm=5.html, … .pftrace, … .trace.json
+//                      the same for what the commands' selectors leave of BASE: the way into a trace that is too large
 //
 // While a trace is decoded, its page says so and asks again.
 #ifndef IKET_SERVE_VIEW_H
@@ -20,13 +22,11 @@
 #include "serve/site.h"
 
 #define IKET_VIEW_PAGE ".iket.html"
-#define IKET_VIEW_TRACE ".iket.pftrace"
 
 // Answers for an .html file of the folder; takes fd.
 enum MHD_Result iket_view_reply_html(const iket_site *site, const iket_request *request, const char *path, int fd, const struct stat *info);
 
-// Answers for a path that ends with IKET_VIEW_PAGE or IKET_VIEW_TRACE and names no file. 0: it is about no trace; nothing
-// was queued. 1: *result is what was.
+// Answers for a path that names no file. 0: it is none of the above; nothing was queued. 1: *result is what was.
 int iket_view_reply(const iket_site *site, const iket_request *request, const char *path, enum MHD_Result *result);
 
 // What is appended to a trace's base to reach its page: ".html" or IKET_VIEW_PAGE.

@@ -46,6 +46,14 @@ class Access(served.FolderTest):
                 self.assertEqual((answer.status, answer.get("Access-Control-Allow-Origin"), answer.body), (206, origin, b"12"), origin)
                 self.assertIn("Origin", answer.get("Vary"))
 
+    def test_what_another_site_embeds(self):
+        with served.Server(self.folder) as server:
+            for site, mode, status in (("cross-site", "no-cors", 403), ("cross-site", "cors", 403), ("cross-site", None, 403), ("cross-site", "navigate", 200), ("same-site", "no-cors", 200),
+                                       ("same-origin", "cors", 200), ("none", "navigate", 200)):
+                fields = {"Sec_Fetch_Site": site, **({"Sec_Fetch_Mode": mode} if mode else {})}
+                self.assertEqual(server.get("/a.pftrace", **fields).status, status, fields)
+            self.assertEqual(server.get("/a.pftrace", Origin=UI, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors").status, 200)
+
     def test_preflight(self):
         with served.Server(self.folder) as server:
             answer = server.ask("/a.pftrace", "OPTIONS", Origin=UI, Access_Control_Request_Method="GET", Access_Control_Request_Headers="range")

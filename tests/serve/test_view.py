@@ -171,6 +171,29 @@ class View(served.FolderTest):
         self.assertEqual((first.status, second.status), (200, 200))
         self.assertNotEqual(first.body, second.body)
 
+    def test_a_part_of_a_trace(self):
+        """What the commands' selectors leave: the same bytes as iket-decode writes."""
+        for selection, options in (("sm=3", ["--sm", "3"]), ("launch=0;warp=0", ["--launch", "0", "--warp", "0"]), ("time=100..300", ["--time", "100..300"]), ("kernel=main;cta=0,0,*", ["--kernel", "main", "--cta", "0,0,*"])):
+            wanted = os.path.join(self.scratch.name, "part")
+            done = subprocess.run(["iket-decode", os.path.join(self.folder, "all_features", "dump.bin"), "--meta", os.path.join(self.folder, "all_features", "meta.json"), "-o", wanted, "--force",
+                                   "--name", "x", "--emit", "pftrace,json", *options], capture_output=True, text=True)
+            if done.returncode == 1:
+                self.assertEqual(self.until(f"/all_features/dump.bin.iket;{selection}.pftrace", 503).status, 422)
+                continue
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for ending in (".pftrace", ".trace.json"):
+                answer = self.until(f"/all_features/dump.bin.iket;{selection}{ending}", 503)
+                self.assertEqual(answer.body, served.read(os.path.join(wanted, "x" + ending)), selection + ending)
+            page = self.until(f"/all_features/dump.bin.iket%3B{selection.replace('=', '%3D')}.html", 202)
+            self.assertIn(f'"base":"dump.bin.iket;{selection}"'.encode(), page.body)
+            self.assert_runs_its_own_script_alone(page)
+        self.assertEqual(self.until("/run/nvidia.iket.trace.json", 503).get("Content-Type"), "application/json")
+        for selection, why in (("sm=banana", b"sm: "), ("planet=mars", b"is no selector"), ("sm", b"selects nothing"), (";", b"selects nothing"), ("sm=99999", b"99999"), ("kernel=" + "k" * 600, b"selects nothing")):
+            answer = self.until(f"/all_features/dump.bin.iket;{selection}.html", 202)
+            self.assertEqual(answer.status, 422, selection)
+            self.assertIn(why, answer.body, selection)
+        self.assertEqual(self.server.get("/alone/x.iket;sm=3.html").status, 404)
+
     def test_only_pftrace_gets_a_page_too(self):
         self.write("alone/x.pftrace", b"\n")
         answer = self.server.get("/alone/x.iket.html")
