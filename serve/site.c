@@ -48,7 +48,7 @@ static enum MHD_Result answer_file(const iket_site *site, const iket_request *re
     struct stat info;
     enum MHD_Result viewed;
     if (fd < 0) {
-        if (errno == ENOENT && !site->is_ui && iket_view_reply(site, request, path, &viewed)) return viewed;
+        if ((errno == ENOENT || errno == ENAMETOOLONG) && !site->is_ui && iket_view_reply(site, request, path, &viewed)) return viewed;
         if (errno == EACCES) return iket_reply_error(request, MHD_HTTP_FORBIDDEN, NULL, NULL, "The server is not allowed to read this file.");
         if (errno == EMFILE || errno == ENFILE) return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "Too many files are open. Try again in a moment.");
         return not_found(request);
