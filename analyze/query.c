@@ -123,7 +123,10 @@ int iket_query_open(iket_query *q, iket_error *err) {
     q->traces = calloc(q->input_count + 1, sizeof *q->traces);
     if (q->traces == NULL) return iket_fail(err, "out of memory");
     iket_open_options open = {.meta = q->options->meta};
-    for (size_t i = 0; i < q->input_count; i++) IKET_TRY(iket_trace_open(&q->traces[i], q->inputs[i].path, &open, err));
+    for (size_t i = 0; i < q->input_count; i++) {
+        IKET_TRY(iket_trace_open(&q->traces[i], q->inputs[i].path, &open, err));
+        q->inputs[i].diagnostics = q->traces[i]->diagnostics;
+    }
     return 0;
 }
 

@@ -32,6 +32,7 @@ typedef struct iket_query_options {
 typedef struct iket_query_input {
     char *path, *name; // owned
     size_t operand;    // which word of the command line it came from
+    iket_diagnostics diagnostics; // once it was read
 } iket_query_input;
 
 typedef struct iket_query {

@@ -130,6 +130,7 @@ int iket_verb_events(iket_query *query, iket_error *err) {
     size_t matched = 0;
     for (size_t i = 0; i < query->input_count && result >= 0; i++) {
         e.input = query->inputs[i].name;
+        rows.diagnostics = &query->inputs[i].diagnostics;
         result = iket_rows_read(query->inputs[i].path, &rows, give_row, &e, err);
         matched += result == 0;
     }

@@ -151,6 +151,7 @@ static int read_model(const char *path, const iket_rows_options *options, const 
     iket_trace *trace;
     IKET_TRY(iket_open_begun(&trace, path, &options->open, head, got, err));
     iket_selection selection;
+    if (options->diagnostics != NULL) *options->diagnostics = trace->diagnostics;
     int result = iket_selection_resolve(&selection, selector, trace, err);
     if (result == 0) {
         emitter e = {.trace = trace, .selection = &selection, .kinds = options->kinds & iket_selector_kinds(selector), .row = row, .context = context};

@@ -306,6 +306,7 @@ int iket_rows_read_json(const char *path, const iket_rows_options *options, cons
     int result = open_source(&source, path, head, size, err);
     if (result == 0) result = iket_trace_json_open(&f.doc, &source, err);
     if (result == 0) result = read_rows(&f, options, err);
+    if (options->diagnostics != NULL) *options->diagnostics = f.doc.diagnostics;
     if (result != 0) iket_fail_context(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
     iket_byte_source_close(&source);
     iket_trace_json_close(&f.doc);

@@ -8,6 +8,7 @@
 #include "analyze/query.h"
 #include "analyze/timeline.h"
 #include "common/output.h"
+#include "decode/include/iket/encode.h"
 
 enum {
     OPT_META = 1,
@@ -32,6 +33,7 @@ enum {
     OPT_EXPECT,
     OPT_TABLE,
     OPT_DAG,
+    OPT_QUIET,
 };
 
 static const iket_option options[] = {
@@ -58,6 +60,7 @@ static const iket_option options[] = {
     {OPT_COUNT, 0, "count", NULL, NULL, "only the number of events", NULL},
     {OPT_VALUES, 0, "values", NULL, NULL, "only the events' payloads, one a line", NULL},
     {OPT_OUTPUT, 'o', "output", NULL, "FILE", "write the answer there", NULL},
+    {OPT_QUIET, 'q', "quiet", NULL, NULL, "no warnings about damage in the input", NULL},
     {OPT_FORCE, 'f', "force", "clobber", NULL, "replace an existing file", NULL},
 };
 
@@ -69,6 +72,7 @@ static const iket_option_words option_words[] = {
 };
 
 typedef struct settings {
+    int quiet;
     iket_query_options query;
     char **words; // operands in order
     size_t word_count;
@@ -127,6 +131,7 @@ static int take(void *context, int id, const char *value, iket_error *err) {
     case OPT_CONSUMER: q->consumer = value; return 0;
     case OPT_FAIL_OVER: q->has_fail_over = 1; return take_percent(value, &q->fail_over, err);
     case OPT_EXPECT: q->expect[q->expect_count++] = value; return 0;
+    case OPT_QUIET: s->quiet = 1; return 0;
     case OPT_DAG: q->dag = value; return 0;
     case OPT_TABLE: q->table = value; return 0;
     case OPT_MEMORY:
@@ -188,7 +193,28 @@ static int answer(iket_query *query, const iket_verb *verb, iket_output *out, ik
     return flushed == 0 ? result : -1;
 }
 
-static int run(settings *s, iket_error *err) {
+// What the inputs' readers counted as damage, a line each: figures of a damaged trace are figures of a part.
+static void warn(const iket_command *command, const iket_query *query) {
+    for (size_t i = 0; i < query->input_count; i++) {
+        const iket_diagnostics *d = &query->inputs[i].diagnostics;
+        const struct {
+            const char *name;
+            uint64_t count;
+        } counters[] = {
+#define IKET_NAME_COUNTER(name) {#name, d->name},
+            IKET_DIAGNOSTICS(IKET_NAME_COUNTER)
+#undef IKET_NAME_COUNTER
+        };
+        for (size_t k = 0; k < sizeof counters / sizeof counters[0]; k++) {
+            char text[400];
+            if (counters[k].count == 0) continue;
+            iket_diagnostic_text(counters[k].name, counters[k].count, text, sizeof text);
+            fprintf(stderr, "%s: warning: %s: %s\n", command->name, query->inputs[i].name, text);
+        }
+    }
+}
+
+static int run(const iket_command *command, settings *s, iket_error *err) {
     iket_query query = {.options = &s->query};
     const iket_verb *verb;
     iket_output *out = NULL;
@@ -199,6 +225,8 @@ static int run(settings *s, iket_error *err) {
     iket_error late;
     if (result >= 0 && out != NULL && iket_output_commit(&out, &late) != 0) result = iket_fail(err, "%s", late.message);
     iket_output_discard(&out);
+    // `check` says it itself.
+    if (result >= 0 && !s->quiet && strcmp(verb->name, "check") != 0) warn(command, &query);
     iket_query_free(&query);
     return result;
 }
@@ -228,7 +256,7 @@ int main(int argc, char **argv) {
     iket_options_result parsed = s.words == NULL || s.query.expect == NULL ? IKET_OPTIONS_BAD : iket_options_parse(&command, argc, argv, take, &s);
     if (parsed == IKET_OPTIONS_DONE) status = 0;
     if (parsed == IKET_OPTIONS_OK) {
-        int result = run(&s, &err);
+        int result = run(&command, &s, &err);
         if (result != 0 && err.message[0] != 0) fprintf(stderr, "%s: %s\n", command.name, err.message);
         status = result < 0 ? 2 : result;
     }

@@ -46,6 +46,7 @@ typedef struct iket_rows_options {
     unsigned kinds;                 // IKET_ROW_*; of them, those that the selector wants
     const iket_selector *selector;  // NULL: everything
     uint64_t memory;                // bytes of rows that may wait in memory
+    iket_diagnostics *diagnostics;  // filled with the input's counters where it was read so far; may be NULL
 } iket_rows_options;
 
 // 0: done, all rows or as many as wanted; 1: a selector matches nothing, and err says what is there; -1: an error. Rows

@@ -1,1 +1,1 @@
-iket-query --markers x trace.json
+iket-query --makrer x $FIXTURES/all_features/dump.bin

@@ -1,1 +1,2 @@
-gzip -dc "$FIXTURES/collector/hopper_gemm/expected.trace.json.gz" | iket-query --range mma_wait --sm 0-3 --count -
+iket-query --count --range load_tile $FIXTURES/collector/hopper_gemm/expected.trace.json.gz
+iket-query --count --range 'regex:^mma' $FIXTURES/collector/hopper_gemm/iket.data.bin

@@ -1,1 +1,1 @@
-iket-query summary
+iket-query

@@ -1,1 +1,2 @@
-iket-query --marker i64 --values --limit 4 "$FIXTURES/collector/features/expected.trace.json.gz"
+iket-query --values --marker f32_special $FIXTURES/every_payload/dump.bin
+iket-query --values --marker i64 --marker u64 --marker ptr $FIXTURES/every_payload/dump.bin
