@@ -78,7 +78,7 @@ static inline iket_scan_brackets iket_scan_block(const uint8_t *p, size_t size, 
     uint64_t inside = quote;
     for (int shift = 1; shift < 64; shift *= 2) inside ^= inside << shift;
     inside ^= state->in_string;
-    state->in_string = (uint64_t)((int64_t)inside >> 63);
+    state->in_string = 0 - (inside >> 63); // all ones when the last byte is inside
     return (iket_scan_brackets){m.open & ~inside, m.close & ~inside};
 }
 

@@ -51,7 +51,7 @@ suite() {
     fi
 }
 
-iket_need_build libyajl-dev python3 python3-venv nodejs chromium shellcheck util-linux
+iket_need_build libyajl-dev python3 python3-venv nodejs chromium shellcheck scdoc mandoc cppcheck util-linux
 
 venv=$iket_root/build/venv
 if ! cmp -s "$iket_root/tests/requirements.txt" "$venv/installed.txt"; then

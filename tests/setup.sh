@@ -30,7 +30,7 @@ iket_has() {
     python3-venv) python3 -c 'import ensurepip, venv' ;;
     nodejs) command -v node ;;
     chromium) command -v chromium ;;
-    shellcheck) command -v shellcheck ;;
+    shellcheck | scdoc | mandoc | cppcheck) command -v "$1" ;;
     util-linux) command -v setpriv ;;
     *) return 1 ;;
     esac >/dev/null 2>&1
