@@ -30,4 +30,4 @@ static void run_divergence(const std::string &directory) {
     expect_equal(dump.events_stored(), expected, "events");
 }
 
-std::vector<test_case> divergence_cases() { return {{"divergence", run_divergence}}; }
+std::vector<test_case> divergence_cases() { return {{"divergence", run_divergence}, {"divergence_token", run_token}}; }

@@ -10,6 +10,7 @@
 IKET_EVENTS_BEGIN(ev)
 IKET_EVENT(DIVERGENCE_NAME(site), marker, unsigned)
 IKET_EVENT(DIVERGENCE_NAME(inner), range)
+IKET_EVENT(DIVERGENCE_NAME(pass), token)
 IKET_EVENTS_END
 
 static __host__ __device__ unsigned mixed(unsigned x) {
@@ -48,6 +49,30 @@ static __global__ void divergence_kernel(unsigned seed, unsigned *out) {
 #pragma unroll 1
     for (unsigned turn = 0; turn < plan.turns; turn++) trace.mark(ev::DIVERGENCE_NAME(site), 0x400 | turn << 16 | lane);
     out[thread] = 2;
+}
+
+// A token that a loop carries: in the first turn it is a sentinel, whose end must record nothing.
+static __global__ void token_kernel(int turns) {
+    IKET_KERNEL(trace);
+    auto pass = trace.sentinel_token(ev::DIVERGENCE_NAME(pass));
+#pragma unroll 1
+    for (int turn = 0; turn < turns; turn++) {
+        trace.range_end(pass);
+        pass = trace.range_start(ev::DIVERGENCE_NAME(pass));
+    }
+    trace.range_end(pass);
+}
+
+static void run_token(const std::string &directory) {
+    session_guard session(directory);
+    token_kernel<<<2, 64>>>(5);
+    token_kernel<<<1, 32>>>(0);
+    CUDA(cudaGetLastError());
+    session.finish();
+    const read_dump dump = load_dump(directory);
+    expect_equal(dump.chunks.size(), 5u, "warps");
+    expect_equal(dump.events_stored(), 4u * 10, "starts and ends");
+    expect_equal(dump.events_dropped(), 0u, "dropped");
 }
 
 // Per lane: the payloads that it must have left, ~0 standing for a pop and ~1 for a push.

@@ -25,4 +25,4 @@ static void run_form_b(const std::string &directory) {
     }
 }
 
-std::vector<test_case> form_b_cases() { return {{"form_b", run_form_b}}; }
+std::vector<test_case> form_b_cases() { return {{"form_b", run_form_b}, {"form_b_token", run_token}}; }

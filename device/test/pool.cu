@@ -66,7 +66,7 @@ static void run_mixed_launches(const std::string &directory) {
 
 static void run_full_pool(const std::string &directory) {
     iket_session_options options = IKET_SESSION_OPTIONS_INIT;
-    options.pool_bytes = 4 << 20;
+    options.pool_bytes = 1 << 20;
     const auto report = run_ticks(directory, 1024, 256, 300, options);
     expect(report.warps_without_slot > 0, "the pool was not full");
     expect(report.sufficient_pool_bytes > options.pool_bytes && report.advice[0] != 0, "no advice");

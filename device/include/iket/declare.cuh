@@ -125,21 +125,13 @@ __host__ __device__ constexpr bool names_differ(const declaration_table<Count> &
     return true;
 }
 
-// What the events of a module say about its records. Wide records exist because one aligned 8-byte store of time and
-// payload costs less than two of 4 bytes; without payloads 4 bytes an event are fewer.
-struct record_shape {
-    bool wide;     // a NativeDump record without payload takes 8 bytes
-    bool mixed;    // records of 8 and 16 bytes: events must be counted apart from bytes
-};
-
+// Are the module's records wide: 8 bytes without payload? One aligned 8-byte store of time and payload costs less than
+// two of 4 bytes; without payloads 4 bytes an event are fewer.
 template <unsigned Count>
-__host__ __device__ constexpr record_shape shape_of(const declaration_table<Count> &table, bool extended) {
-    bool any = false, wide_payload = false;
-    for (unsigned i = 0; i < Count; i++) {
-        any = any || table.events[i].payload_type != payload_none;
-        wide_payload = wide_payload || payload_bytes(table.events[i].payload_type) == 8;
-    }
-    return {any && !extended, extended ? any : wide_payload};
+__host__ __device__ constexpr bool wide_records(const declaration_table<Count> &table, bool extended) {
+    bool any = false;
+    for (unsigned i = 0; i < Count; i++) any = any || table.events[i].payload_type != payload_none;
+    return any && !extended;
 }
 
 template <unsigned Bytes>
@@ -282,8 +274,7 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
     static_assert(::iket::detail::names_differ(iket_table), "iket: two events have the same name");                     \
     struct iket_module_traits {                                                                                         \
         static constexpr bool extended = IKET_DETAIL_EXTENDED;                                                          \
-        static constexpr ::iket::detail::record_shape shape =                                                           \
-            ::iket::detail::shape_of(iket_table, IKET_DETAIL_EXTENDED);                                                 \
+        static constexpr bool wide = ::iket::detail::wide_records(iket_table, IKET_DETAIL_EXTENDED);                    \
     };                                                                                                                  \
     }                                                                                                                   \
     IKET_DETAIL_META                                                                                                    \

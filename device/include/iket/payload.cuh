@@ -31,11 +31,6 @@ __host__ __device__ constexpr unsigned payload_type_of() {
     else return payload_unknown;
 }
 
-__host__ __device__ constexpr unsigned payload_bytes(unsigned type) {
-    return type == payload_none ? 0
-         : type == payload_i64 || type == payload_u64 || type == payload_f64 || type == payload_pointer ? 8 : 4;
-}
-
 // The bits that stand in a record: narrow types zero-extended to 32 bits, 64-bit types whole.
 template <typename T>
 __device__ __forceinline__ auto payload_bits(T value) {

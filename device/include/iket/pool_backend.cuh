@@ -28,21 +28,21 @@ public:
     __device__ __forceinline__ explicit pool_backend(const char *kernel_name)
         : lane_{0, 0, 0, 0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu, 0} {
         iket_control *control = this_module.control;
-        if (control != nullptr) start_warp(control, kernel_name, this_module.module_id, Module::shape.wide, lane_);
+        if (control != nullptr) start_warp(control, kernel_name, this_module.module_id, Module::wide, lane_);
     }
     __device__ __forceinline__ ~pool_backend() {
-        end_warp<Module::shape.mixed, record_bytes(record_without<Module>())>(this_module.control, lane_);
+        end_warp<record_without<Module>() == record::narrow>(this_module.control, lane_);
     }
     pool_backend(const pool_backend &) = delete;
     pool_backend &operator=(const pool_backend &) = delete;
 
     template <unsigned Id>
     __device__ __forceinline__ void emit(bool live) {
-        record_event<record_without<Module>(), Module::shape.mixed, Id>(lane_, live, std::uint32_t(0));
+        record_event<record_without<Module>(), Id>(lane_, live, std::uint32_t(0));
     }
     template <unsigned Id, typename Bits>
     __device__ __forceinline__ void emit(bool live, Bits bits) {
-        record_event<record_with<Module, Bits>(), Module::shape.mixed, Id>(lane_, live, bits);
+        record_event<record_with<Module, Bits>(), Id>(lane_, live, bits);
     }
 
 private:
@@ -76,7 +76,7 @@ private:
 #else
 #define IKET_DETAIL_REGISTER                                                                                            \
     namespace iket_events {                                                                                             \
-    static ::iket_module iket_this_module = {IKET_MODULE_VERSION, iket_module_traits::extended, iket_module_traits::shape.wide, \
+    static ::iket_module iket_this_module = {IKET_MODULE_VERSION, iket_module_traits::extended, iket_module_traits::wide, \
                                              iket_event_count, iket_table.events, &::__iket_meta_info,                  \
                                              &::iket::detail::this_module, ::iket::detail::symbol_address, nullptr, 0}; \
     static ::iket::detail::registration iket_this_registration(&iket_this_module);                                      \

@@ -8,22 +8,6 @@
 namespace iket {
 namespace detail {
 
-// What a lane led: bytes that are stored whole or reach into the spare slot, and events, dropped ones included.
-struct lane_total {
-    std::uint32_t used;
-    std::uint32_t attempted;
-};
-
-template <bool Mixed, std::uint32_t RecordBytes>
-__device__ __forceinline__ lane_total total_of(const lane_state &lane, std::uint32_t start_of_region) {
-#ifdef IKET_FORM_B
-    return {lane.gate == 0 ? lane.base - start_of_region : 0, lane.count};
-#else
-    const std::uint32_t used = lane.offset < lane.limit ? lane.offset : lane.limit;
-    return {used, Mixed ? lane.count : lane.offset / RecordBytes};
-#endif
-}
-
 // A part and how it is divided while its warp runs.
 struct part_view {
     unsigned char *base;
@@ -89,24 +73,24 @@ __device__ __forceinline__ std::uint32_t pack_part(const part_view &part, std::u
 }
 
 // Writes what the lanes that leave together have; true when no lane of the warp is left.
-__device__ __forceinline__ bool publish(unsigned char *address, const lane_total &total, std::uint32_t group,
+__device__ __forceinline__ bool publish(unsigned char *address, std::uint32_t used, std::uint32_t events, std::uint32_t group,
                                         std::uint32_t *leaders) {
     const part_view part(address);
     const bool first = lane_index() == part.words(88)[0] >> 16;
-    const bool leads = !first && total.attempted != 0;
+    const bool leads = !first && events != 0;
 #ifdef IKET_FORM_B
-    if (leads) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 104), total.attempted);
-    if (first) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 104), total.attempted);
+    if (leads) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 104), events);
+    if (first) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 104), events);
     const std::uint32_t mask = 0;
 #else
     if (leads) {
         volatile std::uint32_t *header = part.words(part.region(lane_index()));
-        header[0] = lane_index(), header[1] = total.used, header[2] = total.attempted;
+        header[0] = lane_index(), header[1] = used, header[2] = events;
     }
-    if (first) part.words(104)[0] = total.attempted;
+    if (first) part.words(104)[0] = events;
     const std::uint32_t mask = __ballot_sync(group, leads);
 #endif
-    if (first) part.words(100)[0] = total.used;
+    if (first) part.words(100)[0] = used;
     *leaders = mask;
     if (group == 0xFFFFFFFFu) {
         __syncwarp(group);
@@ -144,21 +128,21 @@ __device__ __noinline__ inline void close_part(iket_control *control, unsigned c
 }
 
 // Ends the warp for the lanes that are here together. The registers are not used afterwards.
-template <bool Mixed, std::uint32_t RecordBytes>
+template <bool Narrow>
 __device__ __forceinline__ void end_warp(iket_control *control, const lane_state &lane) {
     if (lane.slot == 0) return;
     const std::uint64_t now = globaltimer();
-    const lane_total total = total_of<Mixed, RecordBytes>(lane, lane.slot + IKET_PART_HEADER);
+    const std::uint32_t events = events_led<Narrow>(lane);
     if (lane.high == 0) {
-        if (total.attempted != 0)
+        if (events != 0)
             atomicAdd(reinterpret_cast<unsigned long long *>(&control->losses[lane.slot - 1].events),
-                      static_cast<unsigned long long>(total.attempted));
+                      static_cast<unsigned long long>(events));
         return;
     }
     const std::uint32_t group = __activemask();
     unsigned char *part = reinterpret_cast<unsigned char *>(std::uint64_t(lane.high) << 32 | lane.slot);
     std::uint32_t leaders = 0;
-    if (publish(part, total, group, &leaders)) close_part(control, part, leaders, group, now);
+    if (publish(part, bytes_used(lane), events, group, &leaders)) close_part(control, part, leaders, group, now);
 }
 
 }  // namespace detail

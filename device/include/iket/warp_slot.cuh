@@ -176,7 +176,7 @@ __device__ __forceinline__ void start_warp(iket_control *control, const char *ke
 #ifdef IKET_FORM_B
     if (self == first) lane.gate = 0;
     lane.base = low + IKET_PART_HEADER;
-    lane.limit = lane.base + first_bytes;
+    lane.limit = first_bytes;
 #else
     const bool leads = self == first;
     lane.gate = lane.below;

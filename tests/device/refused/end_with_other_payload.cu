@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: iket: the payload is not of the type that the event was declared with
+#include <iket/iket.cuh>
+
+IKET_EVENTS_BEGIN(ev)
+IKET_EVENT(point, marker)
+IKET_EVENT(value, marker, int)
+IKET_EVENT(span, range)
+IKET_EVENT(pass, token, int)
+IKET_EVENT(other, token, int)
+IKET_EVENTS_END
+
+__global__ void kernel() {
+    IKET_KERNEL(trace);
+    trace.mark(ev::point);
+    auto pass = trace.range_start(ev::pass, 1);
+    trace.range_end(pass);
+}
