@@ -64,12 +64,16 @@ def checker():
     return loaded
 
 
+def decode(folder, name, *arguments):
+    command = ["iket-decode", "--emit", "json", "--output-dir", "out", "--name", name, *arguments]
+    return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
+
+
 def problems(one, folder):
     """What is not as it must be, as lines; last of all what stderr was."""
     one.write(folder)
-    command = ["iket-decode", "--emit", "json", "--output-dir", "out", "--name", "t", *one.arguments]
     (folder / "out").mkdir(exist_ok=True)
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
+    done = decode(folder, "t", *one.arguments)
     stderr = done.stderr.decode(errors="replace")
     if done.returncode != one.status:
         yield f"exit status {done.returncode}, expected {one.status}"
@@ -92,6 +96,13 @@ def problems(one, folder):
         found = check.difference(want, got)
         if found:
             yield found
+        again = decode(folder, "again", "out/t.trace.json")
+        if again.returncode != 0:
+            yield f"its own trace.json is refused: {again.stderr.decode(errors='replace')}"
+        else:
+            found = check.difference(check.canonical(json.loads(output.read_bytes())), check.canonical(json.loads((folder / "out" / "again.trace.json").read_bytes())))
+            if found:
+                yield f"read again from its trace.json: {found}"
     elif one.want is not None:
         yield "no trace.json"
     yield stderr

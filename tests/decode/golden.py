@@ -174,9 +174,14 @@ def form(case, scratch):
         need(place["gpcId"] >= -1 and place["tpcId"] >= -1, f"location {place}")
     launches = trace["launches"] + [l for group in trace["graphLaunches"].values() for l in group]
     need(launches, "no launch")
+    seen = []
     for launch in launches:
         need(LAUNCH <= set(launch), f"a launch lacks {LAUNCH - set(launch)}")
-        need(len({w["locIdx"] for w in launch["warpLifetimes"]}) == len(launch["warpLifetimes"]), "two lifetimes of one place")
+        lives = [w["locIdx"] for w in launch["warpLifetimes"]]
+        need(len(set(lives)) == len(lives), "two lifetimes of one place")
+        order = [(*places[i]["ctaId"][::-1], places[i]["warpId"]) for i in sorted(lives)]
+        need(order == sorted(order), "places of a launch are not in the order of CTA (z, y, x) and warp")
+        seen = [*seen, *sorted(lives)]
         for m in launch["markers"]:
             need(set(m) - PAYLOAD == {"locIdx", "markerNameIdx", "timestamp", "color"} and m["color"] == 4294967295, f"marker {m}")
             need(0 <= m["locIdx"] < len(places) and 0 <= m["markerNameIdx"] < len(strings) and type(m["timestamp"]) is int, f"marker {m}")
@@ -189,6 +194,7 @@ def form(case, scratch):
             for e in r["internalEvents"]:
                 need(set(e) - PAYLOAD == {"eventId", "timestamp"}, f"event {e}")
                 check_payload(e)
+    need(seen == sorted(seen) == list(range(len(places))), "places are not in the order of launches")
     print(f"{len(text)} bytes")
     return 0
 
