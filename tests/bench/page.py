@@ -114,7 +114,7 @@ def measure(context, address, ranges):
     )
     print(
         "  load   first frame %.2f s   all numbers %.2f s"
-        % (timing["trace"] / 1000 + timing.get("draw", 0) / 1000, timing["shown"] / 1000)
+        % (timing["drawn"] / 1000, timing["shown"] / 1000)
     )
     for title, open_sms, share in VIEWS:
         prepare(page, open_sms, share)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_look.py [FOLDER]: light and dark, contrast, nothing cut off at 1280x720, everything named for a screen reader, the
-map and the timeline painted. Leaves its pictures in FOLDER."""
+"""test_look.py [FOLDER] [--accept]: light and dark, contrast, nothing cut off at 1280x720, everything named for a screen
+reader, the map and the timeline as in reference.json (coarse, with tolerance). Leaves its pictures in FOLDER; --accept
+writes reference.json anew."""
 
+import json
 import pathlib
 import struct
 import sys
@@ -10,7 +12,11 @@ import zlib
 
 from browser import check, gemm, in_folder, opened, same, settle
 
-PICTURES = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "pictures"
+ACCEPT = "--accept" in sys.argv
+FOLDERS = [a for a in sys.argv[1:] if a != "--accept"]
+PICTURES = pathlib.Path(FOLDERS[0] if FOLDERS else ".") / "pictures"
+REFERENCE = pathlib.Path(__file__).parent / "reference.json"
+GRID = (40, 16)  # a picture is compared by the mean colours of so many cells
 
 
 def pixels(png):
@@ -44,9 +50,36 @@ def pixels(png):
     return width, height, rows, size
 
 
-def colours(page, selector):
-    """How many colours fill at least a thousandth of an element each."""
-    width, height, rows, size = pixels(page.locator(selector).screenshot())
+def coarse(picture):
+    """The mean colour of each cell of GRID, as [r, g, b] by lines of cells."""
+    width, height, rows, size = picture
+    cells = []
+    for j in range(GRID[1]):
+        lines = rows[j * height // GRID[1] : (j + 1) * height // GRID[1]]
+        for i in range(GRID[0]):
+            a, b = i * width // GRID[0] * size, (i + 1) * width // GRID[0] * size
+            count = len(lines) * (b - a) // size
+            cells.append([sum(sum(line[a + k : b : size]) for line in lines) // count for k in range(3)])
+    return cells
+
+
+def compare(name, picture, references):
+    """At most one cell in fifty may be off by more than 20 of 255 in a colour: another font's letters, not another picture."""
+    cells = coarse(picture)
+    if ACCEPT:
+        references[name] = "".join("%02x" % v for cell in cells for v in cell)
+        return
+    data = bytes.fromhex(references[name])
+    off = [i for i, cell in enumerate(cells) if max(abs(v - data[3 * i + k]) for k, v in enumerate(cell)) > 20]
+    check(
+        len(off) <= len(cells) // 50,
+        "%s: %d of %d cells look different (pictures in %s)" % (name, len(off), len(cells), PICTURES),
+    )
+
+
+def colours(picture):
+    """How many colours fill at least a thousandth of a picture each."""
+    width, height, rows, size = picture
     counts = {}
     for row in rows:
         for x in range(0, len(row), size):
@@ -86,7 +119,7 @@ CUT = """() => [...document.querySelectorAll('#bar button, #side h2, #side th, #
   .map((e) => e.outerHTML.slice(0, 90))"""
 
 
-def look(folder, width, height, dark):
+def look(folder, width, height, dark, references):
     with opened(folder, "t.html", width=width, height=height, dark=dark) as page:
         theme = "dark" if dark else "light"
         name = "%s-%dx%d" % (theme, width, height)
@@ -100,8 +133,10 @@ def look(folder, width, height, dark):
         )
         same(page.evaluate(CUT), [], name + ": cut off")
         same(page.evaluate(UNNAMED), [], name + ": without a name")
-        check(colours(page, "#heat") >= 5, name + ": colours in the map")
-        check(colours(page, "#timeline") >= 8, name + ": colours in the timeline")
+        for part in ("heat", "timeline"):
+            picture = pixels(page.locator("#" + part).screenshot())
+            check(colours(picture) >= 5, "%s: colours of the %s" % (name, part))
+            compare("%s-%s" % (name, part), picture, references)
         page.screenshot(path=PICTURES / (name + ".png"))
         line = page.evaluate("iket.placeOfSm(12)")
         page.mouse.click(line["x"] + 200, line["y"] + 1)
@@ -120,8 +155,11 @@ def look(folder, width, height, dark):
 def test(folder):
     PICTURES.mkdir(parents=True, exist_ok=True)
     gemm(folder)
-    look(folder, 1280, 720, False)
-    look(folder, 1600, 1000, True)
+    references = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {}
+    look(folder, 1280, 720, False, references)
+    look(folder, 1600, 1000, True, references)
+    if ACCEPT:
+        REFERENCE.write_text(json.dumps(references, indent=0) + "\n")
 
 
 in_folder(test)

@@ -43,8 +43,9 @@ class App {
     this.resizeSpacer();
     this.firstView();
     if (!this.link.read()) this.cursorRow = this.rows.nodes[0] ?? -1;
-    this.refreshStats();
+    this.statsPending = true;
     this.invalidate();
+    requestAnimationFrame(() => this.refreshStats()); // the first frame asks for its pictures before
   }
 
   // The whole trace where its launches fill a good part of it, else the longest launch: far apart, none would be seen.

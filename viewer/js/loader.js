@@ -92,9 +92,9 @@ class Loader {
       `for which this page needs some ${memory} GB of memory. Rather export less:`);
     byId('start-help').replaceChildren(element('pre', {},
       'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'),
-      element(
-        'p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open https://ui.perfetto.dev ' +
-        'while it runs:'),
+      element('p', {}, 'Where iket-serve shows it, its index opens a part of it by the same selectors.'),
+      element('p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open ' +
+        'https://ui.perfetto.dev while it runs:'),
       element('pre', {}, `trace_processor_shell server http ${name}`),
       element('button', { id: 'load-anyway', onclick: () => {
         this.say('Loading', name);

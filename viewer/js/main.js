@@ -8,7 +8,7 @@ document.documentElement.dataset.theme = stored('iket-theme')
 let currentApp = null, markReady = null;
 const ready = new Promise((resolve) => { markReady = resolve; });
 const pristine = ['bar', 'banner', 'main'].map((id) => [id, byId(id).cloneNode(true)]);
-const loadedAt = { begin: performance.now(), trace: 0, shown: 0 };
+const loadedAt = { begin: performance.now(), trace: 0, drawn: 0, shown: 0 }; // tables there, first frame, all numbers
 
 const loader = new Loader((tables, source) => {
   if (currentApp) { // another file was dropped: the page starts anew with it
@@ -19,6 +19,7 @@ const loader = new Loader((tables, source) => {
   loadedAt.trace = performance.now();
   currentApp = new App(tables, source, loader);
   currentApp.start();
+  requestAnimationFrame(() => { loadedAt.drawn = performance.now(); });
   currentApp.settled = () => {
     loadedAt.shown ||= performance.now();
     markReady(true);
