@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""jobs.py: the files are the same for any number of threads, and a Perfetto trace is in the order of time where its warps
+are of very different pace.
+
+fixtures   every golden input, -j 1, 2 and 3: the same bytes of each kind of file
+pace       200 slow warps, and three that wait for two seconds and then write thousands of events at once: the decoder
+           takes a span of time for as many events as the warps' mean rates promise, so that it must end such a span early
+           and keep what it has read too much; also with warps of many lanes, of which some run backwards in time
+"""
+import collections
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+FIXTURES = pathlib.Path(os.environ["IKET_FIXTURES"])
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "badinput"), str(TESTS / "perfetto")]
+import dump_builder as dump
+import packets
+
+
+def decode(path, kind, *arguments):
+    run = subprocess.run(["iket-decode", "-q", "-o", "-", "--emit", kind, *arguments, str(path)], capture_output=True)
+    if run.returncode != 0:
+        sys.exit(f"{path}: exit status {run.returncode}: {run.stderr.decode()}")
+    return run.stdout
+
+
+def same_for_any_jobs(path, *arguments):
+    """Returns the files of one thread."""
+    alone = {kind: decode(path, kind, "-j1", *arguments) for kind in ("pftrace", "pftrace.gz", "json")}
+    for jobs in (2, 3):
+        for kind, wanted in alone.items():
+            if decode(path, kind, f"-j{jobs}", *arguments) != wanted:
+                sys.exit(f"{path}: {kind} is another with -j {jobs}")
+    return alone
+
+
+def check_fixtures(_folder):
+    inputs = sorted(FIXTURES.rglob("dump.bin")) + sorted(FIXTURES.rglob("iket.data.json")) + sorted(FIXTURES.rglob("*.trace.json*"))
+    for path in inputs:
+        same_for_any_jobs(path)
+        same_for_any_jobs(path, "--time", "0..500")
+    print(f"{len(inputs)} inputs")
+
+
+def stream(records, room, **place):
+    """A stream's chunks of [(time, id, payload)]."""
+    parts = [records[i:i + room] for i in range(0, len(records), room)]
+    for seq, part in enumerate(parts):
+        data = b"".join(dump.native(*record) for record in part)
+        yield dump.chunk(data, seq=seq, start=part[0][0], end=part[-1][0], last=seq == len(parts) - 1, size=128 + len(data) + -len(data) % 8, **place)
+
+
+def paced_dump():
+    rng = random.Random(1)
+    chunks = []
+    for warp in range(200):
+        chunks += stream([(dump.T + 10_000_000 * k + 320 * warp, 4, None) for k in range(300)], 800, cta=(warp, 0, 0))
+    for warp in range(3):
+        begin = dump.T + 64 * warp
+        burst = dump.T + 2_000_000_000 + 100_000 * warp
+        cycle = ((1, None), (2, -7), (4, None), (5, 3), (31, None), (3, None), (31, None), (3, None))
+        events = [(begin, 4, None)] + [(burst + 32 * (k // 3), *cycle[k % len(cycle)]) for k in range(30_000)]
+        chunks += stream(events, 1000, cta=(300 + warp, 0, 0))
+    for lane in range(8):
+        time = dump.T + 1_000_000_000
+        events = []
+        for k in range(3000):
+            time += rng.choice((0, 32, 64, 96, -32, -640))
+            events.append((time, *rng.choice(((1, None), (31, None), (4, None), (3, None)))))
+        chunks += stream(events, 500, cta=(400, 0, 0), lane=lane)
+    return dump.dump(*chunks)
+
+
+def event_times(pftrace):
+    """[(time, type)] of the track events in the file's order."""
+    now, out = None, []
+    for number, packet in packets.fields(pftrace):
+        if number != packets.PACKET:
+            sys.exit("not a packet")
+        fields = dict(packets.fields(packet))
+        if packets.CLOCK_SNAPSHOT in fields:
+            now = dict(packets.fields(dict(packets.fields(fields[packets.CLOCK_SNAPSHOT]))[1]))[2]
+        now += fields.get(packets.TIMESTAMP, 0)
+        if packets.TRACK_EVENT in fields:
+            out.append((now, dict(packets.fields(fields[packets.TRACK_EVENT]))[9]))
+    return out
+
+
+def check_pace(folder):
+    path = pathlib.Path(folder, "paced.bin")
+    path.write_bytes(paced_dump())
+    files = same_for_any_jobs(path)
+    launch = json.loads(files["json"])["launches"][0]
+    got = event_times(files["pftrace"])
+    if any(a[0] > b[0] for a, b in zip(got, got[1:])):
+        sys.exit("times run backwards")
+    markers = sum(kind == packets.INSTANT for _, kind in got)
+    if markers - len(launch["markers"]) not in range(20):  # and an instant for each diagnostic
+        sys.exit(f"{markers} instants for {len(launch['markers'])} markers")
+    burst = collections.Counter(t for t, kind in got if kind == packets.INSTANT and t >= dump.T + 1_900_000_000)
+    wanted = collections.Counter(m["timestamp"] for m in launch["markers"] if m["timestamp"] >= dump.T + 1_900_000_000)
+    if burst != wanted:
+        sys.exit("the markers of the burst are not those of the JSON")
+    begins, ends = (sum(kind == k for _, kind in got) for k in (packets.BEGIN, packets.END))
+    slices = len(launch["ranges"]) + len(launch["warpLifetimes"]) + 2  # of the launch: in its track and in the overview
+    if not begins == ends == slices:
+        sys.exit(f"{begins} begins and {ends} ends for {slices} ranges")
+    print(f"{len(got)} events")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    {"fixtures": check_fixtures, "pace": check_pace}[sys.argv[1]](scratch)
