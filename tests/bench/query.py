@@ -5,7 +5,7 @@
 Two traces are written that have the shape of NVIDIA's files (keys sorted, tables last), from real ones of fixtures/: one
 that is nearly all ranges (the Hopper GEMM), one that is mostly markers. Every program answers the same question, how
 many markers of one name there are, and must give the same number. Each is run --runs times on one core; the least time
-counts. jq and DuckDB are left out where they are not installed (DuckDB: pip install duckdb). Never part of ctest.
+counts. Memory includes the pages of the mapped file. jq and DuckDB are left out where they are not installed (DuckDB: pip install duckdb). Never part of ctest.
 """
 import argparse
 import gzip
@@ -42,7 +42,7 @@ def python_count(path, name):
 
 
 def duckdb_count(path, name):
-    return [sys.executable, "-c", "import duckdb,sys; c=duckdb.connect(config={'threads':1}); "
+    return [sys.executable, "-c", "import duckdb,sys; c=duckdb.connect(config={'threads':1}); c.execute('set enable_progress_bar=false'); "
             "print(c.execute(\"with t as (select * from read_json(?, maximum_object_size=2000000000)), s as (select list_position(stringTable, ?)-1 n from t), "
             "m as (select unnest(l.markers) m from (select unnest(launches) l from t)) select count(*) from m, s where m.markerNameIdx=s.n\", [sys.argv[1], sys.argv[2]]).fetchone()[0])",
             path, name]
