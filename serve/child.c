@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -58,13 +59,14 @@ typedef struct {
     const char *name;
     int has_meta;
     const char *selection, *output; // "": everything; "": facts only
+    uint64_t most_events;
     iket_pool *pool;
 } assignment;
 
 static int encode(const assignment *a, const iket_trace *trace, const iket_selection *selection, iket_sink *sink, iket_error *err) {
     size_t length = strlen(a->output);
     if (length > 5 && strcmp(a->output + length - 5, ".json") == 0) return iket_write_json(trace, selection, a->pool, sink, err);
-    return iket_write_pftrace(trace, selection, a->pool, sink, NULL, err);
+    return iket_write_pftrace(trace, selection, NULL, a->pool, sink, NULL, err);
 }
 
 static int write_file(const assignment *a, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
@@ -104,7 +106,9 @@ static int read_trace(const assignment *a, iket_facts *facts, iket_error *err) {
     IKET_TRY(iket_trace_open(&trace, SOURCE_PATH, &options, err));
     int result = iket_facts_collect(facts, trace, err);
     if (result == 0 && trace->marker_count + trace->range_count == 0 && trace->location_count == 0) result = iket_fail(err, "there is no event and no warp in it");
-    if (result == 0 && a->output[0] != 0) result = write_selected(a, trace, err);
+    int wanted = a->output[0] != 0 && (a->most_events == 0 || facts->markers + facts->ranges <= a->most_events);
+    if (result == 0 && wanted) result = write_selected(a, trace, err);
+    facts->written = result == 0 && wanted;
     iket_trace_free(trace);
     return result;
 }
@@ -122,11 +126,11 @@ static void print_error(const char *name, const char *message) {
 int iket_child_main(int argc, char **argv) {
     static iket_facts facts;
     iket_error err;
-    if (argc != 6) return 2;
+    if (argc != 7) return 2;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     iket_output_guard_signals();
     setpriority(PRIO_PROCESS, 0, NICENESS);
-    assignment a = {.name = argv[2], .has_meta = strcmp(argv[3], "meta") == 0, .selection = argv[4], .output = argv[5]};
+    assignment a = {.name = argv[2], .has_meta = strcmp(argv[3], "meta") == 0, .selection = argv[4], .output = argv[5], .most_events = strtoull(argv[6], NULL, 10)};
     int result = iket_pool_open(&a.pool, 0, &err);
     if (result == 0) result = read_trace(&a, &facts, &err);
     iket_pool_close(&a.pool);
@@ -141,7 +145,9 @@ int iket_child_main(int argc, char **argv) {
 // ---- the server's side -----------------------------------------------------------------------------------------------
 
 static int spawn(iket_child *child, const iket_child_task *task, int facts, int errors) {
-    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)task->selection, (char *)(uintptr_t)(task->output != NULL ? task->output : ""), NULL};
+    char most[24];
+    snprintf(most, sizeof most, "%" PRIu64, task->most_events);
+    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)task->selection, (char *)(uintptr_t)(task->output != NULL ? task->output : ""), most, NULL};
     extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

@@ -24,6 +24,7 @@ typedef struct iket_child_task {
     int source, meta;       // descriptors; meta -1: there is none
     const char *name;       // of the source, for messages
     const char *selection;  // "launch=0-3;sm=5": the commands' selectors; "": everything
+    uint64_t most_events;   // nothing is written when the trace has more; 0: it is written anyway
     const char *output;     // path of the .pftrace or .json to write, told apart by its ending; NULL: facts only
 } iket_child_task;
 
@@ -36,6 +37,7 @@ typedef struct iket_child {
 IKET_MUST_CHECK int iket_child_start(iket_child *child, const iket_child_task *task, iket_error *err);
 
 // Waits for its end and closes the pipes. On failure the message is the child's own.
+// facts->written tells whether there is an output.
 IKET_MUST_CHECK int iket_child_finish(iket_child *child, iket_facts *facts, iket_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/facts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,22 @@ static int count_kernels(iket_facts *facts, const iket_trace *trace, iket_error 
     }
     free(launches);
     return 0;
+}
+
+static void list_launches(iket_facts *facts, const iket_trace *trace) {
+    for (size_t i = 0; i < trace->launch_count && i < IKET_FACTS_LAUNCHES; i++) {
+        const iket_launch *launch = &trace->launches[i];
+        if (launch->graph_key == IKET_UNKNOWN) {
+            snprintf(facts->launch[i].ref, IKET_FACTS_REF, "%u", launch->ordinal);
+        } else {
+            snprintf(facts->launch[i].ref, IKET_FACTS_REF, "%s#%u", trace->strings[launch->graph_key], launch->ordinal);
+        }
+        copy_name(facts->launch[i].kernel, IKET_FACTS_NAME, trace->strings[launch->kernel]);
+        facts->launch[i].warps = launch->location_count;
+        facts->launch[i].events = launch->marker_count + launch->range_count;
+        facts->launch[i].at = launch->start >= trace->start ? launch->start - trace->start : 0;
+        facts->launch[i].span = launch->end >= launch->start ? launch->end - launch->start : 0;
+    }
 }
 
 static void note_diagnostics(iket_facts *facts, const iket_diagnostics *diagnostics) {
@@ -91,6 +108,8 @@ static int draw_picture(iket_facts *facts, const iket_trace *trace, iket_error *
         return iket_fail(err, "out of memory");
     }
     size_t count = list_sms(trace, sms);
+    facts->sm_count = (uint32_t)count;
+    facts->last_sm = sms[count - 1];
     facts->rows = (uint8_t)(count < IKET_FACTS_ROWS ? count : IKET_FACTS_ROWS);
     for (size_t i = 0; i < trace->location_count; i++) {
         const iket_location *warp = &trace->locations[i];
@@ -117,5 +136,6 @@ int iket_facts_collect(iket_facts *facts, const iket_trace *trace, iket_error *e
     facts->span = trace->start <= trace->end ? trace->end - trace->start : 0;
     note_diagnostics(facts, &trace->diagnostics);
     IKET_TRY(count_kernels(facts, trace, err));
+    list_launches(facts, trace);
     return draw_picture(facts, trace, err);
 }

@@ -14,7 +14,7 @@
 #include "serve/child.h"
 #include "serve/server.h"
 
-enum { PORT = 1, HOST, OPEN, UI_DIR, UI_PORT, UI_ORIGIN, ALLOW_HOST, TOKEN_FILE, INSECURE, TLS_CERT, TLS_KEY, TIMEOUT, CONNECTIONS };
+enum { PORT = 1, HOST, OPEN, UI_DIR, UI_PORT, UI_ORIGIN, ALLOW_HOST, TOKEN_FILE, INSECURE, TLS_CERT, TLS_KEY, TIMEOUT, CONNECTIONS, MOST_EVENTS };
 enum { GRACE_MS = 2000 };
 
 static const iket_option options[] = {
@@ -31,6 +31,7 @@ static const iket_option options[] = {
     {TLS_KEY, 0, "tls-key", NULL, "FILE", "its private key (PEM)", NULL},
     {TIMEOUT, 0, "timeout", NULL, "SECONDS", "drop a connection that is idle for so long, or slow (30)", "Limits"},
     {CONNECTIONS, 0, "connections", NULL, "N", "connections at once (4096)", NULL},
+    {MOST_EVENTS, 0, "most-events", NULL, "N", "a trace with more events is offered in parts (20000000,\nsome 3 GB in the browser)", NULL},
 };
 
 static const iket_command command = {
@@ -78,6 +79,14 @@ static int read_port(const char *value, uint16_t *port, iket_error *err) {
     return 0;
 }
 
+static int read_events(const char *value, uint64_t *events, iket_error *err) {
+    unsigned long long number;
+    IKET_TRY(iket_parse_u64(value, UINT64_MAX, &number, err));
+    if (number == 0) return iket_fail(err, "0 is too small (at least 1)");
+    *events = number;
+    return 0;
+}
+
 static int take(void *context, int id, const char *value, iket_error *err) {
     settings *s = context;
     iket_serve_settings *server = &s->server;
@@ -100,7 +109,8 @@ static int take(void *context, int id, const char *value, iket_error *err) {
     case TLS_CERT: server->certificate = value; return 0;
     case TLS_KEY: server->key = value; return 0;
     case TIMEOUT: return read_number(value, 1, 3600, &server->timeout, err);
-    default: return read_number(value, 16, 65536, &server->connections, err);
+    case CONNECTIONS: return read_number(value, 16, 65536, &server->connections, err);
+    default: return read_events(value, &server->most_events, err);
     }
 }
 

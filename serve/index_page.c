@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/version.h"
 #include "serve/catalog.h"
+#include "serve/html.h"
 #include "serve/jobs.h"
 #include "serve/listing.h"
 #include "serve/picture.h"
-#include "serve/urlpath.h"
 #include "serve/view.h"
 
 extern const unsigned char iket_index_css[], iket_index_js[];
@@ -31,27 +30,6 @@ typedef struct {
 } index_page;
 
 static const char *const labels[IKET_FILE_KINDS] = {"page", "pftrace", "pftrace.gz", "json", "json.gz", "dump", "collector"};
-
-static void write_size(iket_sink *sink, uint64_t size) {
-    static const char *const units[] = {"KB", "MB", "GB", "TB"};
-    if (size < 1000) {
-        iket_sink_printf(sink, "%" PRIu64 " B", size);
-        return;
-    }
-    double value = (double)size / 1000;
-    size_t unit = 0;
-    for (; value >= 999.5 && unit < 3; unit++) value /= 1000;
-    iket_sink_printf(sink, value < 9.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
-static void write_time(iket_sink *sink, int64_t when) {
-    char machine[32], human[32];
-    struct tm at;
-    time_t seconds = (time_t)when;
-    if (gmtime_r(&seconds, &at) == NULL || strftime(machine, sizeof machine, "%Y-%m-%dT%H:%M:%SZ", &at) == 0) return;
-    if (localtime_r(&seconds, &at) == NULL || strftime(human, sizeof human, "%Y-%m-%d %H:%M", &at) == 0) return;
-    iket_sink_printf(sink, "<time datetime=\"%s\">%s</time>", machine, human);
-}
 
 // The path of a trace from the folder that the page is about.
 static const char *below(const char *folder, const char *path) {
@@ -94,24 +72,6 @@ static void write_word(iket_sink *sink, const char *folder, const char *path, co
     free(text.data);
 }
 
-static void write_count(iket_sink *sink, uint64_t count) {
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
-    for (int i = 0; i < length; i++) iket_sink_printf(sink, i > 0 && (length - i) % 3 == 0 ? "\xE2\x80\xAF%c" : "%c", digits[i]); // a narrow space
-}
-
-static void write_span(iket_sink *sink, uint64_t ns) {
-    static const char *const units[] = {"µs", "ms", "s"};
-    if (ns < 1000) {
-        iket_sink_printf(sink, "%" PRIu64 " ns", ns);
-        return;
-    }
-    double value = (double)ns / 1000;
-    size_t unit = 0;
-    for (; value >= 999.5 && unit < 2; unit++) value /= 1000;
-    iket_sink_printf(sink, value < 9.995 ? "%.2f %s" : value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 static void write_kernels(iket_sink *sink, const iket_facts *facts) {
     size_t listed = facts->kernel_count < IKET_FACTS_KERNELS ? facts->kernel_count : IKET_FACTS_KERNELS;
     iket_sink_text(sink, "<p class=\"kernels\">");
@@ -148,11 +108,11 @@ static void write_numbers(iket_sink *sink, const iket_facts *facts, iket_job_sta
         return;
     }
     iket_sink_text(sink, "<td class=\"number\">");
-    write_count(sink, facts->launches);
+    iket_html_count(sink, facts->launches);
     iket_sink_text(sink, "</td><td class=\"number\">");
-    write_count(sink, facts->markers + facts->ranges);
+    iket_html_count(sink, facts->markers + facts->ranges);
     iket_sink_text(sink, "</td><td class=\"number\">");
-    write_span(sink, facts->span);
+    iket_html_span(sink, facts->span);
     iket_sink_text(sink, "</td>");
 }
 
@@ -210,11 +170,11 @@ static void write_trace(iket_sink *sink, const index_page *page, const iket_cata
         iket_sink_text(sink, "<a href=\"");
         write_address(sink, place, trace->base, iket_file_ending(kind));
         iket_sink_printf(sink, "\" download>%s <small>", labels[kind]);
-        write_size(sink, file->size);
+        iket_html_size(sink, file->size);
         iket_sink_text(sink, "</small></a> ");
     }
     iket_sink_text(sink, "</td><td class=\"when\">");
-    write_time(sink, trace->modified);
+    iket_html_time(sink, trace->modified);
     iket_sink_text(sink, "</td></tr>\n");
 }
 

@@ -17,7 +17,7 @@
 #include "common/output.h"
 #include "serve/child.h"
 
-enum { WAITING_MAX = 1000, RECORDS_MAX = 10000, SETTLED_SECONDS = 2, RETRY_SECONDS = 30 };
+enum { WAITING_MAX = 1000, RECORDS_MAX = 10000, SETTLED_SECONDS = 2, RETRY_SECONDS = 30, MOMENT_MS = 300 };
 #define FACTS_BYTES_MAX ((uint64_t)1 << 30) // larger sources are read only to be shown
 
 #define FACTS_ENDING ".facts"
@@ -26,6 +26,7 @@ typedef struct job {
     char key[IKET_KEY_MAX];
     char *path, *meta, *selection; // of what waits or runs; the first two beneath the root
     int json;
+    uint64_t most_events;
     int wants_trace;
     iket_job_state facts_state, trace_state;
     iket_facts *facts;
@@ -38,7 +39,7 @@ typedef struct job {
 
 struct iket_jobs {
     pthread_mutex_t lock;
-    pthread_cond_t work;
+    pthread_cond_t work, settled;
     pthread_t thread;
     const iket_root *root;
     job *table;         // by key, oldest first
@@ -101,7 +102,7 @@ static int work_on(iket_jobs *jobs, const job *j, iket_facts *facts, iket_error 
     int source = iket_root_open_path(jobs->root, j->path, 0);
     if (source < 0) return iket_fail(err, "%s: cannot be read: %s", j->path, strerror(errno));
     int meta = j->meta != NULL ? iket_root_open_path(jobs->root, j->meta, 0) : -1;
-    iket_child_task task = {.source = source, .meta = meta, .name = j->path, .selection = j->selection, .output = j->wants_trace ? output : NULL};
+    iket_child_task task = {.source = source, .meta = meta, .name = j->path, .selection = j->selection, .most_events = j->most_events, .output = j->wants_trace ? output : NULL};
     int result = j->meta != NULL && meta < 0 ? iket_fail(err, "%s: cannot be read: %s", j->meta, strerror(errno)) : run_child(jobs, &task, facts, err);
     close(source);
     if (meta >= 0) close(meta);
@@ -127,7 +128,7 @@ static void settle(job *j, int with_trace, int result, iket_facts *facts, const 
     j->facts = result == 0 ? facts : NULL;
     j->error = result == 0 ? NULL : strdup(err->message);
     j->facts_state = result == 0 ? IKET_JOB_DONE : IKET_JOB_FAILED;
-    if (with_trace) j->trace_state = j->facts_state;
+    if (with_trace) j->trace_state = result == 0 && !facts->written ? IKET_JOB_NONE : j->facts_state;
     if (result != 0) free(facts);
 }
 
@@ -152,6 +153,7 @@ static void *work(void *context) {
         j->queued = 0;
         j->ended = time(NULL);
         forget_input(j);
+        pthread_cond_broadcast(&jobs->settled);
     }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;
@@ -163,6 +165,7 @@ int iket_jobs_open(iket_jobs **jobs, const iket_root *root, iket_error *err) {
     if (j == NULL) return iket_fail(err, "out of memory");
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->work, NULL);
+    pthread_cond_init(&j->settled, NULL);
     j->root = root;
     int why = pthread_create(&j->thread, NULL, work, j);
     if (why != 0) {
@@ -195,6 +198,7 @@ void iket_jobs_close(iket_jobs *jobs) {
     }
     pthread_mutex_destroy(&jobs->lock);
     pthread_cond_destroy(&jobs->work);
+    pthread_cond_destroy(&jobs->settled);
     free(jobs);
 }
 
@@ -254,6 +258,7 @@ static int enqueue(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, ike
     j->meta = trace->meta.there ? join(trace->folder, kind == IKET_FILE_DUMP ? "meta.json" : "iket.data.json", "") : NULL;
     j->selection = strdup(export != NULL ? export->selection : "");
     j->json = export != NULL && export->json;
+    j->most_events = export != NULL ? export->most_events : 0;
     if (j->path == NULL || j->selection == NULL || (trace->meta.there && j->meta == NULL)) {
         forget_input(j);
         return -1;
@@ -301,6 +306,7 @@ static void start_trace(iket_jobs *jobs, job *j, const iket_catalog_trace *trace
         if (enqueue(jobs, j, trace, kind, export) == 0) j->trace_state = IKET_JOB_PENDING;
     } else if (j->started == 0) { // it waits for its facts: both at once
         j->wants_trace = 1;
+        j->most_events = export->most_events;
         j->trace_state = IKET_JOB_PENDING;
         move_to_front(jobs, j);
     }
@@ -318,6 +324,46 @@ static void add_export(char key[IKET_KEY_MAX], const iket_export *export) {
     snprintf(key + used, IKET_KEY_MAX - used, "+%016" PRIx64 "%016" PRIx64 "%s", a, b, export->json ? "j" : "");
 }
 
+int iket_jobs_known_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket_facts *facts) {
+    char key[IKET_KEY_MAX];
+    job *j;
+    if (iket_cache_key(trace, key) == IKET_FILE_KINDS) return 0;
+    pthread_mutex_lock(&jobs->lock);
+    HASH_FIND_STR(jobs->table, key, j);
+    int known = j != NULL && j->facts_state == IKET_JOB_DONE;
+    if (known) *facts = *j->facts;
+    pthread_mutex_unlock(&jobs->lock);
+    return known || read_cached_facts(key, facts);
+}
+
+static int is_too_large(const job *j, const iket_export *export) {
+    return export->most_events > 0 && j->facts_state == IKET_JOB_DONE && j->facts->markers + j->facts->ranges > export->most_events;
+}
+
+// With the lock held, but for the moment that it waits: most traces are small, and an answer a little later spares the
+// page that says to wait.
+static iket_job_state ask_for(iket_jobs *jobs, const char *key, const iket_catalog_trace *trace, iket_file_kind kind, const iket_export *export, unsigned *seconds, iket_error *err) {
+    struct timespec until;
+    job *j = find_or_add(jobs, key);
+    if (j == NULL || is_too_large(j, export)) return IKET_JOB_NONE;
+    if (wants_start(j)) start_trace(jobs, j, trace, kind, export);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += MOMENT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    // Looked up anew each time: a job that is over may be forgotten.
+    while (j != NULL && j->queued && pthread_cond_timedwait(&jobs->settled, &jobs->lock, &until) == 0) HASH_FIND_STR(jobs->table, key, j);
+    if (j == NULL) return IKET_JOB_PENDING;
+    if (j->queued) {
+        if (j->started != 0) *seconds = (unsigned)(time(NULL) - j->started);
+        return IKET_JOB_PENDING;
+    }
+    if (is_too_large(j, export)) return IKET_JOB_NONE;
+    if (j->trace_state == IKET_JOB_FAILED) iket_fail(err, "%s", j->error != NULL ? j->error : "out of memory");
+    // What ran was for the facts alone, or the queue had no room: asked for again, it has its turn.
+    return j->trace_state == IKET_JOB_NONE ? IKET_JOB_PENDING : j->trace_state;
+}
+
 iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace, const iket_export *export, int *fd, unsigned *seconds, iket_error *err) {
     char key[IKET_KEY_MAX];
     iket_file_kind kind = iket_cache_key(trace, key);
@@ -327,14 +373,9 @@ iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace
     add_export(key, export);
     *fd = open_cached_export(key, export->json);
     if (*fd >= 0) return IKET_JOB_DONE;
-    iket_job_state state = IKET_JOB_NONE;
     pthread_mutex_lock(&jobs->lock);
-    job *j = find_or_add(jobs, key);
-    if (j != NULL && wants_start(j)) start_trace(jobs, j, trace, kind, export);
-    // A job that runs for its facts alone, or a queue without room, is in the way only for now.
-    if (j != NULL) state = wants_start(j) ? IKET_JOB_PENDING : j->trace_state;
-    if (j != NULL && j->queued && j->started != 0) *seconds = (unsigned)(time(NULL) - j->started);
-    if (state == IKET_JOB_FAILED) iket_fail(err, "%s", j->error != NULL ? j->error : "out of memory");
+    iket_job_state state = ask_for(jobs, key, trace, kind, export, seconds, err);
     pthread_mutex_unlock(&jobs->lock);
-    return state;
+    if (state == IKET_JOB_DONE) *fd = open_cached_export(key, export->json);
+    return state == IKET_JOB_DONE && *fd < 0 ? IKET_JOB_PENDING : state;
 }

@@ -35,10 +35,15 @@ iket_job_state iket_jobs_facts(iket_jobs *jobs, const iket_catalog_trace *trace,
 typedef struct iket_export {
     const char *selection; // "launch=0-3;sm=5", "": everything
     int json;              // a .trace.json, not a .pftrace
+    uint64_t most_events;  // of a trace that has more, nothing but its facts (0: of any)
 } iket_export;
 
-// The trace as another file: sets *fd, which the caller closes, when done, a line in err when failed, *seconds that it has
-// been worked on when pending.
+// Known facts, with nothing begun for them. 1: *facts is set.
+int iket_jobs_known_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket_facts *facts);
+
+// The trace as another file; waits a moment for what is quick. Sets *fd, which the caller closes, when done, a line in err
+// when failed, *seconds that it has been worked on when pending. NONE: there is nothing to make it from, or it has too
+// many events.
 iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace, const iket_export *export, int *fd, unsigned *seconds, iket_error *err);
 
 #endif

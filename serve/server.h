@@ -30,10 +30,11 @@ typedef struct iket_serve_settings {
     size_t host_name_count;
     unsigned timeout;        // seconds
     unsigned connections;    // at once
+    uint64_t most_events;    // of a trace that is shown as a whole without being asked twice
 } iket_serve_settings;
 
 #define IKET_SERVE_DEFAULTS                                                                                            \
-    { .host = "127.0.0.1", .port = 8080, .ui_origins = {"https://ui.perfetto.dev"}, .ui_origin_count = 1, .timeout = 30, .connections = 4096 }
+    { .host = "127.0.0.1", .port = 8080, .ui_origins = {"https://ui.perfetto.dev"}, .ui_origin_count = 1, .timeout = 30, .connections = 4096, .most_events = 20000000 }
 
 typedef struct iket_server iket_server;
 

@@ -9,6 +9,7 @@
 #include "common/utf8.h"
 #include "serve/file_reply.h"
 #include "serve/jobs.h"
+#include "serve/parts.h"
 #include "serve/urlpath.h"
 #include "viewer/page.h"
 
@@ -169,14 +170,22 @@ static enum MHD_Result reply_nothing_to_decode(const iket_request *request, cons
     return iket_reply_error(request, MHD_HTTP_NOT_FOUND, NULL, NULL, "There is nothing here to decode it from: that takes a dump, the buffers of NVIDIA's collector or a .trace.json.");
 }
 
+static int has_argument(const iket_request *request, const char *name) {
+    return MHD_lookup_connection_value_n(request->connection, MHD_GET_ARGUMENT_KIND, name, strlen(name), NULL, NULL) == MHD_YES;
+}
+
 static enum MHD_Result reply_view(const iket_site *site, const iket_request *request, const iket_catalog_trace *trace, const view *v) {
-    iket_export export = {.selection = v->selection, .json = v->kind == VIEW_JSON};
+    int is_whole_page = v->kind == VIEW_PAGE && v->selection[0] == 0 && !has_argument(request, "all");
+    iket_export export = {.selection = v->selection, .json = v->kind == VIEW_JSON, .most_events = is_whole_page ? site->server->settings->most_events : 0};
     iket_error err;
+    iket_facts facts;
     int fd;
     unsigned seconds;
     struct stat info;
     switch (iket_jobs_export(site->jobs, trace, &export, &fd, &seconds, &err)) {
-    case IKET_JOB_NONE: return reply_nothing_to_decode(request, trace, v);
+    case IKET_JOB_NONE:
+        if (is_whole_page && iket_jobs_known_facts(site->jobs, trace, &facts)) return iket_parts_reply(request, trace, &facts, export.most_events);
+        return reply_nothing_to_decode(request, trace, v);
     case IKET_JOB_FAILED: return reply_failed(request, &err);
     case IKET_JOB_PENDING:
         if (v->kind == VIEW_PAGE) return reply_waiting(request, trace, seconds);

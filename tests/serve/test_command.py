@@ -33,7 +33,7 @@ class Command(served.FolderTest):
     def test_bad_use(self):
         for arguments, why in (([], "no folder"), (["a", "b"], "one folder at a time"), (["--prot", "1", "."], "did you mean --port?"), (["--port", "x", "."], "not a number"),
                                (["--port", "65536", "."], "too large"), (["--port=-1", "."], "not a number"), (["--port"], "needs a value"), (["--open=1", "."], "takes no value"),
-                               (["--timeout", "0", "."], "too small"), (["--connections", "1", "."], "too small"), (["--ui-origin", "perfetto", "."], "not an origin"),
+                               (["--timeout", "0", "."], "too small"), (["--connections", "1", "."], "too small"), (["--most-events", "0", "."], "too small"), (["--ui-origin", "perfetto", "."], "not an origin"),
                                (["--ui-origin", "https://a/b", "."], "not an origin"), (["--host", "no such host", "."], "no such address"),
                                (["/nothing/here"], "No such file"), (["/etc/passwd"], "Not a directory")):
             status, out, errors = served.run(*arguments)

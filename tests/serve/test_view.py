@@ -2,6 +2,7 @@
 """The viewer's page for every trace: as it lies there, of another build, of nobody; decoded on demand; the index's facts."""
 import gzip
 import hashlib
+import html
 import base64
 import json
 import os
@@ -26,6 +27,7 @@ class View(served.FolderTest):
             shutil.copytree(os.path.join(GOLDEN, case), os.path.join(cls.folder, case))
         source = os.path.join(GOLDEN, "collector", "features")
         for name in ("iket.data.bin", "iket.data.json"):
+            cls.write(f"graph/{name}", served.read(os.path.join(GOLDEN, "collector", "graph", name)))
             cls.write(f"run/pid_0x1f/{name}", served.read(os.path.join(source, name)))
         cls.write("run/nvidia.trace.json.gz", served.read(os.path.join(source, "expected.trace.json.gz")))
         cls.write("run/nvidia.html", "<!doctype html><script>alert(1)</script>a landing page")
@@ -193,6 +195,32 @@ class View(served.FolderTest):
             self.assertEqual(answer.status, 422, selection)
             self.assertIn(why, answer.body, selection)
         self.assertEqual(self.server.get("/alone/x.iket;sm=3.html").status, 404)
+
+    def test_a_large_trace_is_offered_in_parts(self):
+        cache = os.path.join(self.scratch.name, "parts-cache")
+        os.makedirs(cache)
+        with served.Server(self.folder, "--most-events", "1", environment={"XDG_CACHE_HOME": cache}) as server:
+            for path, selectors in (("graph/iket.data.bin", (";launch=graph", "%23", ";time=")), ("all_features/dump.bin", (";sm=", ";time="))):
+                answer = self.until(f"/{path}.iket.html", 202, server=server)
+                text = answer.body.decode()
+                self.assertEqual(answer.status, 200)
+                self.assertTrue("more than a browser can be trusted to hold" in text)
+                self.assertIn("script-src 'self'", answer.get("Content-Security-Policy"))
+                links = [html.unescape(link) for link in re.findall(r'href="\./([^"]*\.iket;[^"]*)"', text)]
+                for selector in selectors:
+                    self.assertTrue(any(selector in link for link in links), (selector, links))
+                for link in links:
+                    page = self.until(f"/{os.path.dirname(path)}/{link}", 202, server=server)
+                    self.assertIn(page.status, (200, 422), link)  # 422: nothing happens in that time
+                    if page.status == 200:
+                        self.assert_runs_its_own_script_alone(page)
+            # Asked twice, and from then on.
+            self.assertTrue(b'"base":"dump.bin.iket"' in self.until("/all_features/dump.bin.iket.html?all", 202, server=server).body)
+            self.assertTrue(b'"base":"dump.bin.iket"' in server.get("/all_features/dump.bin.iket.html").body)
+            # Nor is it decoded as a whole before.
+            shutil.rmtree(os.path.join(cache, "iket"))
+            self.until("/all_features/dump.bin.iket.html", 202, server=server)
+            self.assertEqual([name for name in os.listdir(os.path.join(cache, "iket")) if name.endswith(".pftrace")], [])
 
     def test_only_pftrace_gets_a_page_too(self):
         self.write("alone/x.pftrace", b"\n")
