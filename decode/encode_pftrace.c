@@ -257,10 +257,11 @@ static int decode_batch(iket_pf_encoder *e, iket_error *err) {
 
 // ---- what comes once ------------------------------------------------------------------------------------------------
 
-// The packets that go before a record which is the first on its track, or stand for a launch's.
-static int write_mark(iket_pf_encoder *e, const iket_pf_record *r, uint64_t time, iket_error *err) {
+// The packets that go before a record which is the first on its track, or stand for it.
+static int write_mark(iket_pf_encoder *e, const iket_pf_task *task, const iket_pf_record *r, uint64_t time, iket_error *err) {
     iket_pf_source *s = e->sources[r->from >> IKET_PF_FROM_BITS];
-    if ((r->when & 3) == 0) return iket_pf_write_launch(e, s->index, r->name != 0, time, err);
+    if ((r->when & 3) == 0 && s->kind == IKET_PF_KIND_LAUNCH) return iket_pf_write_launch(e, s->index, r->name != 0, time, err);
+    if ((r->when & 3) == 0) return iket_pf_write_flow_begin(e, task, r, time, err);
     return iket_pf_describe_track(e, s, r->track, err);
 }
 
@@ -275,7 +276,8 @@ static int write_marks(iket_pf_encoder *e, iket_error *err) {
             iket_pf_mark *mark = &bin->marks[i];
             if (mark->at > 0) e->pf.now = origin + (bin->keys[mark->at - 1] >> 32);
             mark->first = e->side.total + e->side.used;
-            IKET_TRY(write_mark(e, iket_pf_record_of(e, b, bin->keys[mark->at]), origin + (bin->keys[mark->at] >> 32), err));
+            uint64_t key = bin->keys[mark->at];
+            IKET_TRY(write_mark(e, &e->tasks[(uint32_t)key >> 27], iket_pf_record_of(e, b, key), origin + (key >> 32), err));
             mark->end = e->side.total + e->side.used;
         }
         if (bin->count > 0) e->pf.now = origin + (bin->keys[bin->count - 1] >> 32);
@@ -332,10 +334,11 @@ static void free_encoder(iket_pf_encoder *e) {
     free(e);
 }
 
-int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, iket_pool *pool, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err) {
+int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, const iket_flows *flows, iket_pool *pool, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err) {
     iket_pf_encoder *e = calloc(1, sizeof *e);
     if (e == NULL) return iket_fail(err, "out of memory (an encoder)");
     e->pf = (iket_pf){.trace = trace, .selection = selection, .sink = sink};
+    e->flows = flows;
     e->pool = pool;
     e->out = sink;
     int result = iket_sink_open(&e->side, 0, iket_memory_flush, &e->side_bytes, err);

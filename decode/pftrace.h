@@ -62,6 +62,7 @@ typedef struct iket_pf_extra {
     uint64_t payload_bits; // of an int: sign-extended, of a double: its bits
     uint64_t recorded_at;
     uint8_t payload_class, unclosed, has_recorded;
+    uint32_t flow_first, flow_count; // arrows that begin or end here
 } iket_pf_extra;
 
 typedef struct iket_pf {

@@ -27,8 +27,8 @@ enum {
     IKET_PF_QUEUES_MAX = 128,    // that many kernels run at once on a GPU
 };
 
-// An event on its way. `when`: offset in its bin << 6 | extra << 5 | class << 2 | type, type 0 standing for a launch's
-// packets. `from`: place of the source in sources[] << 5 | new << 3 | pending << 2 | (category - IKET_PF_CAT_LIFETIME).
+// An event on its way. `when`: offset in its bin << 6 | extra << 5 | class << 2 | type, type 0 standing for packets that
+// are made one after another: a launch's, and begins with arrows. `from`: place of the source in sources[] << 5 | new << 3 | pending << 2 | (category - IKET_PF_CAT_LIFETIME).
 typedef struct iket_pf_record {
     uint64_t bits;  // of the payload; with `extra`: index into its task's extras
     uint32_t when;
@@ -39,7 +39,7 @@ typedef struct iket_pf_record {
 
 enum {
     IKET_PF_WHEN_BITS = 6, IKET_PF_FROM_BITS = 5, IKET_PF_CLASS_SHIFT = 2, IKET_PF_IS_EXTRA = 1 << 5,
-    IKET_PF_IS_PENDING = 1 << 2, IKET_PF_IS_NEW = 1 << 3, // new: the first on its track
+    IKET_PF_IS_PENDING = 1 << 2, IKET_PF_IS_NEW = 1 << 3, // new: the first on its track, or of type 0
 };
 
 typedef struct iket_pf_bin_part { // a bin's records of one task
@@ -108,6 +108,7 @@ typedef struct iket_pf_source {
     size_t token_count, token_capacity;
     iket_window window;
     iket_event ahead;
+    size_t flow_at;      // the first of the stream's arrows that lies ahead
 } iket_pf_source;
 
 typedef struct iket_pf_waiting {
@@ -118,6 +119,7 @@ typedef struct iket_pf_waiting {
 typedef struct iket_pf_encoder {
     iket_pf pf;             // its sink: `side` while a batch is encoded
     iket_pf_tracks tracks;
+    const iket_flows *flows; // NULL: no arrows
     iket_pool *pool;
     iket_sink *out;
     iket_sink side;         // packets that are made one after another
@@ -178,6 +180,17 @@ IKET_MUST_CHECK int iket_pf_write_diagnostics(iket_pf_encoder *e, iket_error *er
 
 // The packets of a launch's begin or end, at `time`.
 IKET_MUST_CHECK int iket_pf_write_launch(iket_pf_encoder *e, size_t launch, int is_end, uint64_t time, iket_error *err);
+
+// ---- pftrace_flow.c -------------------------------------------------------------------------------------------------
+
+// The place of a stream's first arrow in e->flows.
+size_t iket_pf_find_flows(const iket_flows *flows, size_t stream);
+
+// How many arrows touch the `ordinal`-th begin of a source's stream, from s->flow_at on.
+uint32_t iket_pf_flows_at(const iket_flows *flows, iket_pf_source *source, size_t stream, uint32_t ordinal);
+
+// The packet of a begin with arrows, at `time`.
+IKET_MUST_CHECK int iket_pf_write_flow_begin(iket_pf_encoder *e, const iket_pf_task *task, const iket_pf_record *record, uint64_t time, iket_error *err);
 
 // ---- pftrace_bin.c --------------------------------------------------------------------------------------------------
 

@@ -128,7 +128,7 @@ IKET_ALWAYS_INLINE uint8_t *put_record(const iket_pf_encoder *e, size_t task, co
     return iket_pf_put_event(at, delta, type, track, r->name, category, payload_class, r->bits, NULL);
 }
 
-// The records from `first` up to `end`, none of which is a launch's.
+// The records from `first` up to `end`, none of which is of type 0.
 static int put_records(const iket_pf_encoder *e, size_t index, size_t first, size_t end, uint64_t *now, iket_pf_bytes *bytes, iket_error *err) {
     const iket_pf_bin *bin = &e->bins[index];
     uint64_t origin = e->start + ((uint64_t)index << e->shift);
@@ -162,7 +162,7 @@ int iket_pf_encode_bin(void *context, size_t index, iket_error *err) {
         if (size > 0) memcpy(bytes->data + bytes->used, e->side_bytes.data + mark->first, size);
         bytes->used += size;
         if ((iket_pf_record_of(e, index, bin->keys[at])->when & 3) != 0) continue;
-        now = e->start + ((uint64_t)index << e->shift) + (bin->keys[at] >> KEY_SHIFT); // a launch: its packets are those bytes
+        now = e->start + ((uint64_t)index << e->shift) + (bin->keys[at] >> KEY_SHIFT); // its packets are those bytes
         at++;
     }
     return put_records(e, index, at, bin->count, &now, bytes, err);

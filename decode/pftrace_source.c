@@ -157,6 +157,21 @@ static int set_extra(iket_pf_task *task, iket_pf_record *r, const iket_event *ev
     return 0;
 }
 
+static size_t stream_of(const iket_pf_encoder *e, const iket_pf_source *s) {
+    return s->kind == IKET_PF_KIND_WARP ? e->pf.trace->locations[s->index].first_stream : s->index;
+}
+
+// Makes the record of a begin one of type 0, whose packet is made with its arrows.
+static int set_flows(iket_pf_task *task, const iket_pf_source *s, iket_pf_record *r, const iket_event *event, int is_recorded_before, uint32_t arrows, iket_error *err) {
+    IKET_TRY(set_extra(task, r, event, is_recorded_before, err));
+    iket_pf_extra *x = &task->extras[r->bits];
+    x->flow_first = (uint32_t)(s->flow_at - arrows);
+    x->flow_count = arrows;
+    r->when &= ~3u;
+    r->from |= IKET_PF_IS_NEW;
+    return 0;
+}
+
 IKET_ALWAYS_INLINE int add_event(iket_pf_encoder *e, iket_pf_task *task, iket_pf_source *s, const iket_event *event, iket_error *err) {
     int is_token = event->decl->pos == IKET_POS_TOKEN;
     if (event->kind != IKET_EVENT_MARKER && !is_token && __builtin_expect(event->depth >= IKET_PF_DEPTH_MAX, 0)) {
@@ -181,6 +196,10 @@ IKET_ALWAYS_INLINE int add_event(iket_pf_encoder *e, iket_pf_task *task, iket_pf
     }
     r->name = event->decl->name + 1;
     int is_recorded_before = event->recorded < s->next && !event->unclosed;
+    if (__builtin_expect(e->flows != NULL, 0) && event->kind == IKET_EVENT_BEGIN) {
+        uint32_t arrows = iket_pf_flows_at(e->flows, s, stream_of(e, s), event->ordinal);
+        if (arrows > 0) return set_flows(task, s, r, event, is_recorded_before, arrows, err);
+    }
     if (__builtin_expect(is_recorded_before || event->unclosed, 0)) return set_extra(task, r, event, is_recorded_before, err);
     if (event->payload.type != IKET_PAYLOAD_NONE) r->when |= iket_pf_payload_class(event->payload, &r->bits) << IKET_PF_CLASS_SHIFT;
     return 0;
@@ -242,6 +261,7 @@ static void open_source(iket_pf_encoder *e, iket_pf_source *s) {
     } else {
         s->location = trace->streams[s->index].location;
     }
+    if (e->flows != NULL && s->has_window) s->flow_at = iket_pf_find_flows(e->flows, stream);
     const iket_selection *selection = e->pf.selection;
     if (s->has_window) iket_window_start(&s->window, trace, stream, selection != NULL ? selection->from : 0, selection != NULL ? selection->to : UINT64_MAX);
 }

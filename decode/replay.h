@@ -163,7 +163,7 @@ IKET_ALWAYS_INLINE void iket_replay_end_event(iket_replay *r, iket_event *event,
 IKET_ALWAYS_INLINE int iket_replay_begin_event(iket_replay *r, const iket_record *record, iket_event *event, iket_error *err) {
     iket_begin begin = {.time = record->time, .payload = {record->bits, record->payload_type}, .decl = record->decl};
     event->kind = IKET_EVENT_BEGIN;
-    r->counts.ranges++;
+    event->ordinal = (uint32_t)r->counts.ranges++;
     if (record->op != IKET_OP_PUSH) {
         r->counts.flags |= IKET_STREAM_HAS_TOKENS;
         return iket_replay_open_token(r, &begin, err);

@@ -9,7 +9,7 @@
 #include "common/output.h"
 #include "decode/tool/tool.h"
 
-enum { OPT_META = 1, OPT_OUTPUT, OPT_EMIT, OPT_NAME, OPT_FORCE, OPT_INFO, OPT_STRICT, OPT_LEVEL, OPT_QUIET, OPT_VERBOSE, OPT_NO_PROGRESS, OPT_JOBS };
+enum { OPT_META = 1, OPT_OUTPUT, OPT_EMIT, OPT_NAME, OPT_FORCE, OPT_INFO, OPT_STRICT, OPT_LEVEL, OPT_DAG, OPT_QUIET, OPT_VERBOSE, OPT_NO_PROGRESS, OPT_JOBS };
 
 static const iket_option option_table[] = {
     {OPT_META, 0, "meta", NULL, "FILE", "the schema: meta.json of a dump (not needed where the dump has\nit), iket.data.json of the collector's buffers", "Input"},
@@ -19,6 +19,7 @@ static const iket_option option_table[] = {
     {OPT_EMIT, 'e', "emit", NULL, "LIST", "of pftrace, pftrace.gz, json, html (default: all four)", NULL},
     {OPT_NAME, 0, "name", NULL, "BASE", "base name of the files (default: iket_pid_0x<pid>)", NULL},
     {OPT_FORCE, 'f', "force", "clobber", NULL, "replace files that exist", NULL},
+    {OPT_DAG, 0, "dag", NULL, "FILE", "draw the edges of an iket.dag file as arrows in the Perfetto trace", NULL},
     {OPT_LEVEL, 0, "gzip-level", NULL, "N", "1 (fast) to 9 (small), default 5", NULL},
     IKET_SELECT_PLACE_OPTIONS,
     {OPT_JOBS, 'j', "jobs", NULL, "N", "threads (default: as many as processors); the files are the same\nfor any number", "Work"},
@@ -80,6 +81,7 @@ static int take_option(void *context, int id, const char *value, iket_error *err
         if (value[0] == 0 || strchr(value, '/') != NULL) return iket_fail(err, "'%s' is not a file name (-o chooses the folder)", value);
         o->name = value;
         break;
+    case OPT_DAG: o->dag = value; break;
     case OPT_FORCE: o->force = 1; break;
     case OPT_INFO: o->info = 1; break;
     case OPT_STRICT: o->strict = 1; break;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/include/iket/analyze.h"
 #include "common/gzip.h"
 #include "common/output.h"
 #include "decode/tool/tool.h"
@@ -163,15 +164,21 @@ static int open_targets(writer *w, const decode_job *job, const decode_options *
 
 static int write_traces(writer *w, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_pftrace_facts *facts, iket_error *err) {
     iket_sink sink;
-    if (w->targets[FILE_GZ].output != NULL) IKET_TRY(iket_gzip_open(&w->gzip, o->gzip_level, o->pool, to_file, &w->targets[FILE_GZ], err));
+    iket_flows flows = {.count = 0};
+    if (o->dag != NULL && iket_analyze_flows(&flows, trace, o->dag, err) != 0) return -1;
+    if (w->targets[FILE_GZ].output != NULL && iket_gzip_open(&w->gzip, o->gzip_level, o->pool, to_file, &w->targets[FILE_GZ], err) != 0) {
+        free(flows.ends);
+        return -1;
+    }
     int result = iket_sink_open(&sink, 0, to_traces, w, err);
     if (result == 0) {
-        result = iket_write_pftrace(trace, selection, o->pool, &sink, facts, err);
+        result = iket_write_pftrace(trace, selection, o->dag != NULL ? &flows : NULL, o->pool, &sink, facts, err);
         if (result == 0) result = iket_sink_close(&sink, err);
         if (result != 0) iket_sink_drop(&sink);
     }
     if (result == 0 && w->gzip != NULL) result = iket_gzip_close(&w->gzip, err);
     iket_gzip_drop(&w->gzip);
+    free(flows.ends);
     return result;
 }
 
@@ -184,7 +191,20 @@ static int write_json(writer *w, const decode_options *o, const iket_trace *trac
     return result;
 }
 
-static int write_page(writer *w, const decode_job *job, const iket_trace *trace, iket_error *err) {
+// What `iket-query summary --format json` says of the trace, for the page; the caller frees it.
+static int summarise(const iket_trace *trace, char **json, iket_error *err) {
+    iket_memory memory = {.used = 0};
+    iket_sink sink;
+    IKET_TRY(iket_sink_open(&sink, 0, iket_memory_flush, &memory, err));
+    int result = iket_analyze_summary_json(trace, &sink, err);
+    if (result == 0) iket_sink_write(&sink, "", 1); // its end
+    if (result == 0) result = iket_sink_close(&sink, err);
+    if (result != 0) iket_sink_drop(&sink);
+    *json = (char *)memory.data;
+    return result;
+}
+
+static int write_page(writer *w, const decode_job *job, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
     static const unsigned bits[] = {[FILE_PFTRACE] = IKET_PAGE_PFTRACE, [FILE_GZ] = IKET_PAGE_PFTRACE_GZ, [FILE_JSON] = IKET_PAGE_JSON};
     uint64_t sizes[FILE_HTML] = {0};
     iket_page_facts facts = {.title = trace->launch_count > 0 ? trace->strings[trace->launches[0].kernel] : job->base, .base = job->base};
@@ -202,18 +222,24 @@ static int write_page(writer *w, const decode_job *job, const iket_trace *trace,
     facts.pftrace_size = sizes[FILE_PFTRACE];
     facts.pftrace_gz_size = sizes[FILE_GZ];
     facts.json_size = sizes[FILE_JSON];
+    char *summary = NULL;
     iket_sink sink;
-    IKET_TRY(iket_sink_open(&sink, 0, to_file, &w->targets[FILE_HTML], err));
-    int result = iket_page_write(&sink, &facts, err);
-    if (result == 0) result = iket_sink_close(&sink, err);
-    if (result != 0) iket_sink_drop(&sink);
+    int result = selection == NULL ? summarise(trace, &summary, err) : 0; // a part of the trace is not what it says
+    facts.summary_json = summary;
+    if (result == 0) result = iket_sink_open(&sink, 0, to_file, &w->targets[FILE_HTML], err);
+    if (result == 0) {
+        result = iket_page_write(&sink, &facts, err);
+        if (result == 0) result = iket_sink_close(&sink, err);
+        if (result != 0) iket_sink_drop(&sink);
+    }
+    free(summary);
     return result;
 }
 
 static int write_all(writer *w, decode_outputs *outputs, const decode_job *job, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
     if (w->targets[FILE_PFTRACE].output != NULL || w->targets[FILE_GZ].output != NULL) IKET_TRY(write_traces(w, o, trace, selection, &outputs->facts, err));
     if (w->targets[FILE_JSON].output != NULL) IKET_TRY(write_json(w, o, trace, selection, err));
-    if (w->targets[FILE_HTML].output != NULL) IKET_TRY(write_page(w, job, trace, err));
+    if (w->targets[FILE_HTML].output != NULL) IKET_TRY(write_page(w, job, trace, selection, err));
     for (int i = 0; i < FILES; i++) {
         if (w->targets[i].output == NULL) continue;
         IKET_TRY(iket_output_commit(&w->targets[i].output, err));

@@ -17,6 +17,7 @@ typedef struct decode_options {
     size_t operand_count, meta_count;
     const char *output_dir; // NULL: beside the input; "-": standard output
     const char *name;       // base name of the outputs, NULL: from the input
+    const char *dag;        // iket.dag file whose edges become arrows, NULL: none
     unsigned emit;          // EMIT_*
     int emit_given, gzip_level;
     int force, info, strict, quiet, verbose, progress;

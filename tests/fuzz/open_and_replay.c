@@ -67,7 +67,7 @@ static void write_for_perfetto(const iket_trace *trace) {
     iket_pftrace_facts facts = {.slices = 0};
     uint64_t size = 0;
     if (iket_sink_open(&sink, 0, to_nowhere, &size, &err) != 0) abort();
-    promise(iket_write_pftrace(trace, NULL, NULL, &sink, &facts, &err) == 0 && iket_sink_close(&sink, &err) == 0, "any trace can be written for Perfetto");
+    promise(iket_write_pftrace(trace, NULL, NULL, NULL, &sink, &facts, &err) == 0 && iket_sink_close(&sink, &err) == 0, "any trace can be written for Perfetto");
     promise(size > 0 && facts.slices + facts.instants + facts.too_deep >= trace->marker_count + trace->range_count, "the Perfetto trace holds every event");
 }
 

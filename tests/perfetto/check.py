@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE))
 import packets  # noqa: E402
 
 MASK = (1 << 64) - 1
+PACKED_TOO = 1_000_000  # bytes of a trace from which its .gz, of many blocks, is loaded as well
 QUERIES = {
     "slices": "select id, ts, dur, name, category, track_id, depth, parent_id, arg_set_id from slice",
     "args": "select arg_set_id, key, int_value, string_value, real_value, value_type from args where key like 'debug.%'",
@@ -304,7 +305,8 @@ def run(scratch, arguments):
         names = sorted(l[:3] for l in launches)
         need(gpu == names, f"gpu_slice has {gpu[:3]}, the launches are {names[:3]}")
         check_overview(launches, found)
-        need(ask(engine, packed, {"n": "select count(*) as n from slice"})["n"][0]["n"] == len(found.slices), "the .gz loads to something else")
+        if len(raw) > PACKED_TOO:
+            need(ask(engine, packed, {"n": "select count(*) as n from slice"})["n"][0]["n"] == len(found.slices), "the .gz loads to something else")
     print(f"{sum(want.values())} events on {len(found.tracks)} tracks in {len(raw)} bytes")
 
 

@@ -18,8 +18,22 @@ typedef struct iket_pftrace_facts { // what was written
     uint64_t too_deep; // ranges left out because they lie deeper than the format's readers allow
 } iket_pftrace_facts;
 
-// Perfetto's protobuf trace (doc/pftrace.md). facts may be NULL.
-IKET_MUST_CHECK int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, iket_pool *pool, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err);
+// One end of an arrow: the range that is the `begin`-th BEGIN (from 0, stack and token ranges alike) that a cursor gives of
+// `stream`. Both ends of an arrow have the same `flow`, from 1.
+typedef struct iket_flow_end {
+    uint32_t stream, begin;
+    uint64_t flow;
+    uint8_t is_target; // the arrow points here
+} iket_flow_end;
+
+typedef struct iket_flows {
+    iket_flow_end *ends; // by stream, then begin, then flow
+    size_t count;
+} iket_flows;
+
+// Perfetto's protobuf trace (doc/pftrace.md), with arrows between ranges. flows and facts may be NULL.
+IKET_MUST_CHECK int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, const iket_flows *flows, iket_pool *pool, iket_sink *sink,
+                                       iket_pftrace_facts *facts, iket_error *err);
 
 // A diagnostics counter in plain words with what to do about it: "3 ranges were still open …". Returns the length as
 // snprintf does. Only for a count above 0.

@@ -230,6 +230,7 @@ typedef struct iket_event {
     iket_payload payload;
     iket_begin begin;       // of an END: its begin
     uint32_t depth;         // of a stack range: number of stack ranges around it
+    uint32_t ordinal;       // of a BEGIN: how many of them its stream gave before
     uint8_t unclosed;       // of an END that was not recorded
 } iket_event;
 
