@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/cells.h"
 #include "common/array.h"
 #include "common/options.h"
 #include "common/text.h"
 
-enum { REPORT_ROWS = 4096, LINE_WIDTH = 80, LEAST_TEXT = 12, NUMBER_TEXT = 48, COLUMNS_MAX = 64 };
+enum { REPORT_ROWS = 4096, LINE_WIDTH = 80, LEAST_TEXT = 12, COLUMNS_MAX = 64 };
 
 // A row that waits. Texts of all waiting rows lie in one arena.
 typedef struct held_cell {
@@ -38,97 +39,6 @@ struct iket_report {
     char *lines;                  // of iket_report_line
     size_t lines_used, lines_capacity;
 };
-
-// ---- cells as text ----------------------------------------------------------------------------------------------------
-
-iket_cell iket_cell_ratio(iket_wide numerator, iket_wide denominator, unsigned scale) {
-    if (denominator == 0) return iket_cell_none();
-    iket_wide whole = numerator / denominator, rest = numerator % denominator;
-    iket_wide factor = (iket_wide)scale * 1000;
-    return (iket_cell){.kind = IKET_CELL_FIXED, .number = whole * factor + (rest * factor + denominator / 2) / denominator};
-}
-
-static char *put_wide(char *at, iket_wide number) {
-    const uint64_t part = 10000000000000000000u; // 10^19
-    if (number < part) return iket_text_u64(at, (uint64_t)number);
-    at = put_wide(at, number / part);
-    char rest[IKET_TEXT_NUMBER];
-    char *end = iket_text_u64(rest, (uint64_t)(number % part));
-    memset(at, '0', 19 - (size_t)(end - rest));
-    memcpy(at + 19 - (end - rest), rest, (size_t)(end - rest));
-    return at + 19;
-}
-
-// 1234 thousandths: 1.234; zeros at the end are left out.
-static char *put_fixed(char *at, iket_wide thousandths) {
-    at = put_wide(at, thousandths / 1000);
-    unsigned rest = (unsigned)(thousandths % 1000);
-    if (rest == 0) return at;
-    *at++ = '.';
-    for (unsigned digit = 100; rest > 0; digit /= 10) {
-        *at++ = (char)('0' + rest / digit);
-        rest %= digit;
-    }
-    return at;
-}
-
-// A number, payload or bool as in JSON; NUL-terminated. Returns its end.
-static char *cell_text(const iket_cell *cell, char text[NUMBER_TEXT]) {
-    char *at = text;
-    if (cell->negative && cell->number != 0) *at++ = '-';
-    switch (cell->kind) {
-    case IKET_CELL_UINT:
-    case IKET_CELL_INT: at = put_wide(at, cell->number); break;
-    case IKET_CELL_FIXED: at = put_fixed(at, cell->number); break;
-    case IKET_CELL_PAYLOAD: at = text + iket_payload_text(cell->payload, text); break;
-    case IKET_CELL_BOOL: at = stpcpy(text, cell->number ? "true" : "false"); break;
-    default: break;
-    }
-    *at = 0;
-    return at;
-}
-
-void iket_human_ns(iket_wide ns, int negative, char *text) {
-    static const struct {
-        const char *name;
-        iket_wide ns;
-    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
-    char *at = text;
-    if (negative && ns != 0) *at++ = '-';
-    for (size_t i = 0; i < 4; i++) {
-        iket_wide unit = units[i].ns, next = i > 0 ? units[i - 1].ns : 0;
-        if (ns < unit && i < 3) continue;
-        // Three digits: 1.25, 12.5, 125; a value that rounds up to 1000 belongs to the next unit.
-        int decimals = unit == 1 || ns / unit >= 100 ? 0 : ns / unit >= 10 ? 1 : 2;
-        iket_wide scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
-        iket_wide scaled = (ns * scale + unit / 2) / unit;
-        if (next != 0 && scaled >= 1000 * scale) {
-            strcpy(at, "1.00 ");
-            strcat(at, units[i - 1].name);
-            return;
-        }
-        if (scaled >= 1000 && decimals > 0) {
-            scaled = (scaled + 5) / 10;
-            decimals--;
-            scale /= 10;
-        }
-        at = put_wide(at, scaled / scale);
-        unsigned rest = (unsigned)(scaled % scale);
-        if (decimals > 0) at += snprintf(at, 8, ".%0*u", decimals, rest);
-        *at++ = ' ';
-        strcpy(at, units[i].name);
-        return;
-    }
-}
-
-int iket_utf8_terminal(void) {
-    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < 3; i++) {
-        const char *value = getenv(names[i]);
-        if (value != NULL && value[0] != 0) return strstr(value, "UTF-8") != NULL || strstr(value, "utf8") != NULL || strstr(value, "utf-8") != NULL;
-    }
-    return 0;
-}
 
 // ---- csv and json -----------------------------------------------------------------------------------------------------
 
@@ -162,31 +72,31 @@ static void write_csv_row(iket_report *r, const iket_cell *cells) {
     iket_sink *sink = r->sink;
     for (size_t i = 0; i < r->shown_count; i++) {
         const iket_cell *cell = &cells[r->shown[i]];
-        uint8_t *at = iket_sink_reserve(sink, NUMBER_TEXT + 1);
+        uint8_t *at = iket_sink_reserve(sink, IKET_CELL_NUMBER + 1);
         if (i > 0) *at++ = ',';
         if (cell->kind == IKET_CELL_TEXT) {
             iket_sink_commit(sink, at);
             csv_text(sink, cell->text);
         } else if (cell->kind == IKET_CELL_PAYLOAD) {
-            char text[NUMBER_TEXT];
-            cell_text(cell, text);
+            char text[IKET_CELL_NUMBER];
+            iket_cell_write(cell, text);
             iket_sink_commit(sink, at);
             iket_sink_text(sink, unquoted(text));
         } else {
-            iket_sink_commit(sink, (uint8_t *)cell_text(cell, (char *)at));
+            iket_sink_commit(sink, (uint8_t *)iket_cell_write(cell, (char *)at));
         }
     }
     iket_sink_write(sink, "\r\n", 2);
 }
 
 static void json_cell(iket_sink *sink, const iket_cell *cell) {
-    char text[NUMBER_TEXT];
+    char text[IKET_CELL_NUMBER];
     if (cell->kind == IKET_CELL_TEXT) {
         iket_json_string(sink, cell->text);
     } else if (cell->kind == IKET_CELL_NONE) {
         iket_sink_text(sink, "null");
     } else {
-        cell_text(cell, text);
+        iket_cell_write(cell, text);
         iket_sink_text(sink, text);
     }
 }
@@ -211,7 +121,7 @@ static size_t width_of(const char *text) {
     return width;
 }
 
-// The text of a cell in a table. `scratch` has NUMBER_TEXT bytes.
+// The text of a cell in a table. `scratch` has IKET_CELL_NUMBER bytes.
 static const char *table_text(const iket_column *column, const iket_cell *cell, char *scratch) {
     if (cell->kind == IKET_CELL_TEXT) return cell->text;
     if (cell->kind == IKET_CELL_NONE) return "-";
@@ -224,11 +134,11 @@ static const char *table_text(const iket_column *column, const iket_cell *cell, 
         iket_wide hundredths = (cell->number + 5) / 10;
         char *at = scratch;
         if (cell->negative && hundredths != 0) *at++ = '-';
-        at = put_wide(at, hundredths / 100);
+        at = iket_put_wide(at, hundredths / 100);
         snprintf(at, 4, ".%02u", (unsigned)(hundredths % 100));
         return scratch;
     }
-    cell_text(cell, scratch);
+    iket_cell_write(cell, scratch);
     return unquoted(scratch);
 }
 
@@ -285,7 +195,7 @@ static void fit_line(iket_report *r, const uint8_t *is_text) {
 }
 
 static void find_widths(iket_report *r) {
-    char scratch[NUMBER_TEXT];
+    char scratch[IKET_CELL_NUMBER];
     uint8_t is_text[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < r->shown_count; i++) {
         const iket_column *column = &r->columns[r->shown[i]];
@@ -314,7 +224,7 @@ static void write_table_head(iket_report *r) {
 }
 
 static void write_table_row(iket_report *r, size_t row) {
-    char scratch[NUMBER_TEXT];
+    char scratch[IKET_CELL_NUMBER];
     for (size_t i = 0; i < r->shown_count; i++) {
         const iket_column *column = &r->columns[r->shown[i]];
         iket_cell cell = held_cell_at(r, row, r->shown[i]);
@@ -343,29 +253,6 @@ static int hold(iket_report *r, const iket_cell *cells, iket_error *err) {
     return 0;
 }
 
-static int compare_payloads(iket_payload a, iket_payload b) {
-    double x = iket_payload_double(a), y = iket_payload_double(b);
-    if (a.type == IKET_PAYLOAD_F32 || a.type == IKET_PAYLOAD_F64) {
-        if (x != x || y != y) return (x == x) - (y == y); // NaN first
-        return x < y ? -1 : x > y;
-    }
-    if (a.type <= IKET_PAYLOAD_I64 && (a.type == IKET_PAYLOAD_I8 || a.type == IKET_PAYLOAD_I16 || a.type == IKET_PAYLOAD_I32 || a.type == IKET_PAYLOAD_I64)) {
-        int64_t s = iket_payload_signed(a), t = iket_payload_signed(b);
-        return s < t ? -1 : s > t;
-    }
-    return a.bits < b.bits ? -1 : a.bits > b.bits;
-}
-
-// Empty cells come first; numbers by value; texts by bytes.
-static int compare_cells(const iket_cell *a, const iket_cell *b) {
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    if (a->kind == IKET_CELL_TEXT) return strcmp(a->text, b->text);
-    if (a->kind == IKET_CELL_PAYLOAD) return a->payload.type != b->payload.type ? (a->payload.type < b->payload.type ? -1 : 1) : compare_payloads(a->payload, b->payload);
-    if (a->negative != b->negative) return a->negative ? -1 : 1;
-    int order = a->number < b->number ? -1 : a->number > b->number;
-    return a->negative ? -order : order;
-}
-
 // Sorts the indices of the waiting rows; stable.
 static int sort_held(const iket_report *r, size_t *order, iket_error *err) {
     size_t count = r->held_rows;
@@ -381,7 +268,7 @@ static int sort_held(const iket_report *r, size_t *order, iket_error *err) {
                 int take_a = b >= end;
                 if (!take_a && a < middle) {
                     iket_cell x = held_cell_at(r, from[a], r->sort_column), y = held_cell_at(r, from[b], r->sort_column);
-                    int difference = compare_cells(&x, &y);
+                    int difference = iket_cell_compare(&x, &y);
                     take_a = (r->ascending ? difference : -difference) <= 0;
                 }
                 to[k] = take_a ? from[a++] : from[b++];
@@ -601,7 +488,7 @@ int iket_report_open(iket_report **report, const iket_report_options *options, c
 }
 
 void iket_report_fact(iket_report *r, const char *name, iket_cell value) {
-    char scratch[NUMBER_TEXT];
+    char scratch[IKET_CELL_NUMBER];
     if (r->options.format == IKET_FORMAT_JSON) {
         if (r->facts++ == 0) json_start(r);
         iket_sink_text(r->sink, ",");
