@@ -79,6 +79,17 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A table of the side panel: columns as [title, class] or as ready <th>.
+function grid(columns, rows, attributes = {}) {
+  const head = columns.map((c) => (c instanceof Node ? c : element('th', { scope: 'col', class: c[1] }, c[0])));
+  return element('table', { class: 'grid', ...attributes },
+    element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows));
+}
+
+const numberCell = (text, exact) => element('td', { class: 'n', title: exact }, text);
+const timeCell = (ns, meaning = '') => numberCell(duration(ns), `${integer(ns)} ns${meaning}`);
+const plainButton = (text, attributes = {}) => element('button', { class: 'plain', ...attributes }, text);
+
 // A canvas's context, sized to its box in device pixels, in CSS units.
 function fitCanvas(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;

@@ -2,7 +2,10 @@
 // launches.js: every launch with its span and skews, and the SMs that start or end late in the current one.
 'use strict';
 
-const LAUNCH_ROWS = 200;
+const LAUNCH_ROWS = 200; // more are not listed at once
+const LAUNCH_COLUMNS = [['launch', ''], ['kernel', ''], ['at', 'n'], ['span', 'n'], ['warps', 'n'], ['start skew', 'n'],
+  ['end skew', 'n']];
+const LATE_SMS = 5;
 
 class LaunchesPanel {
   constructor(app) {
@@ -21,30 +24,23 @@ class LaunchesPanel {
   }
 
   draw() {
-    const { trace } = this.app, shown = this.shown();
-    const head = element('tr', {}, ...[['launch', ''], ['kernel', ''], ['at', 'n'], ['span', 'n'], ['warps', 'n'],
-      ['start skew', 'n'], ['end skew', 'n']]
-      .map(([title, cls]) => element('th', { scope: 'col', class: cls }, title)));
-    const rows = shown.map((l) => element('tr',
-      { class: l === this.current ? 'on' : '', onclick: () => this.choose(l, true) },
-      element('td', { title: l.name }, element('button', { class: 'plain' }, l.name.replace(/^launch /, '#'))),
-      element('td', { class: 'name', title: l.kernel }, element('span', {}, l.kernel)),
-      element('td', { class: 'n', title: `${integer(l.start)} ns after the first event` }, `+${duration(l.start)}`),
-      element('td', { class: 'n', title: `${integer(l.end - l.start)} ns` }, duration(l.end - l.start)),
-      element('td', { class: 'n' }, integer(l.warps)),
-      element('td', { class: 'n', title: `${integer(l.startSkew)} ns between the first and the last SM to start` },
-        duration(l.startSkew)),
-      element('td', { class: 'n', title: `${integer(l.endSkew)} ns between the first and the last SM to end` },
-        duration(l.endSkew))));
-    const more = trace.launches.length - shown.length;
+    const { trace } = this.app, shown = this.shown(), all = integer(trace.launches.length);
+    const scope = shown.length < trace.launches.length ? `${integer(shown.length)} of ${all}, around the current one`
+      : all;
     this.root.replaceChildren(
-      element('h2', {}, 'Launches',
-        element('span', { class: 'scope' }, more > 0
-        ? `${integer(shown.length)} of ${integer(trace.launches.length)}, around the current one`
-        : integer(trace.launches.length))),
-      element('div', { class: 'scroll launches' }, element('table', { class: 'grid' }, element('thead', {}, head),
-        element('tbody', {}, ...rows))),
+      element('h2', {}, 'Launches', element('span', { class: 'scope' }, scope)),
+      element('div', { class: 'scroll launches' }, grid(LAUNCH_COLUMNS, shown.map((l) => this.row(l)))),
       this.lateSms());
+  }
+
+  row(l) {
+    return element('tr', { class: l === this.current ? 'on' : '', onclick: () => this.choose(l, true) },
+      element('td', { title: l.name }, plainButton(l.name.replace(/^launch /, '#'))),
+      element('td', { class: 'name', title: l.kernel }, l.kernel),
+      numberCell(`+${duration(l.start)}`, `${integer(l.start)} ns after the first event`),
+      timeCell(l.end - l.start), numberCell(integer(l.warps)),
+      timeCell(l.startSkew, ' between the first and the last SM to start'),
+      timeCell(l.endSkew, ' between the first and the last SM to end'));
   }
 
   shown() {
@@ -58,18 +54,23 @@ class LaunchesPanel {
     const l = this.current;
     if (!l || l.sms.length < 2) return element('div', { class: 'late' });
     const firstStart = Math.min(...l.sms.map((s) => s.start)), lastEnd = Math.max(...l.sms.map((s) => s.end));
-    const starts = l.sms.filter((s) => s.start > firstStart).sort((a, b) => b.start - a.start).slice(0, 5),
-      ends = [...l.sms].sort((a, b) => b.end - a.end).slice(0, 5);
-    const early = l.sms.filter((s) => s.end < lastEnd).sort((a, b) => a.end - b.end).slice(0, 5);
-    const line = (title, sms, text, help) => element('p', { title: help }, element('b', {}, title), sms.length > 0
-      ? null : 'all at once', ...sms.map((s) =>
-      element('button', { class: 'chip', onclick: () => this.app.openSm(s.sm, s.start, l) }, `SM ${s.sm} `,
-        element('span', {}, text(s)))));
+    const top = (sms, order) => [...sms].sort(order).slice(0, LATE_SMS);
+    const starts = top(l.sms.filter((s) => s.start > firstStart), (a, b) => b.start - a.start);
+    const ends = top(l.sms, (a, b) => b.end - a.end);
+    const early = top(l.sms.filter((s) => s.end < lastEnd), (a, b) => a.end - b.end);
+    const before = (s) => (s.end === lastEnd ? 'last' : `−${duration(lastEnd - s.end)}`);
     return element('div', { class: 'late' },
-      line('Late to start', starts, (s) => `+${duration(s.start - firstStart)}`, 'After the first SM of the launch'),
-      line('Last to end', ends, (s) => (s.end === lastEnd ? 'last' : `−${duration(lastEnd - s.end)}`),
-        'Before the launch ends'),
-      line('First to end', early, (s) => `−${duration(lastEnd - s.end)}`,
-        'Before the launch ends: these SMs idle that long'));
+      this.line('Late to start', starts, (s) => `+${duration(s.start - firstStart)}`,
+        'After the first SM of the launch'),
+      this.line('Last to end', ends, before, 'Before the launch ends'),
+      this.line('First to end', early, before, 'Before the launch ends: these SMs idle that long'));
+  }
+
+  line(title, sms, text, help) {
+    const chip = (s) => element('button',
+      { class: 'chip', onclick: () => this.app.openSm(s.sm, s.start, this.current) },
+      `SM ${s.sm} `, element('span', {}, text(s)));
+    return element('p', { title: help }, element('b', {}, title),
+      ...(sms.length > 0 ? sms.map(chip) : ['all at once']));
   }
 }

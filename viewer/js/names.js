@@ -40,56 +40,57 @@ class NamesPanel {
   sorted() {
     const { key, down } = this.sort, sign = down ? -1 : 1, name = (s) => this.app.trace.className(s.cls);
     const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-    if (key === 'waits') return [...this.stats].sort((a, b) => this.rank(a) - this.rank(b) || order(b.total, a.total)
-      || b.count - a.count);
-    return [...this.stats].sort((a, b) => sign * (key === 'name' ? order(name(a), name(b)) : order(a[key], b[key])));
+    const waitsFirst = (a, b) => this.rank(a) - this.rank(b) || order(b.total, a.total) || b.count - a.count;
+    const byColumn = (a, b) => sign * (key === 'name' ? order(name(a), name(b)) : order(a[key], b[key]));
+    return [...this.stats].sort(key === 'waits' ? waitsFirst : byColumn);
   }
 
   draw() {
-    const heading = element('h2', {}, 'Where the time goes', element('span', { class: 'scope' }, this.scope));
-    const head = element('tr', {}, ...NAME_COLUMNS.map((column) => {
-      const on = this.sort.key === column.key || (this.sort.key === 'waits' && column.key === 'total');
-      return element('th', { scope: 'col', class: column.text ? '' : 'n', 'aria-sort': on
-        ? (this.sort.down ? 'descending' : 'ascending') : 'none' },
-        element('button', { class: 'sort', title: column.help ?? `Sort by ${column.title}`,
-          onclick: () => this.sortBy(column.key) },
-          column.title, on ? element('i', {}, this.sort.key === 'waits' ? ' waits ▾' : this.sort.down ? ' ▾' : ' ▴')
-            : ''));
-    }));
-    const longest = this.stats.reduce((m, s) => (this.rank(s) < 2 ? Math.max(m, Number(s.total)) : m), 1);
-    const body = this.sorted().map((s) => this.row(s, longest));
+    const rows = this.sorted(), ranges = rows.filter((s) => this.rank(s) < 2);
+    const longest = ranges.reduce((most, s) => Math.max(most, Number(s.total)), 1);
+    const body = rows.map((s) => this.row(s, longest));
     if (body.length === 0) body.push(element('tr', {},
       element('td', { colspan: 7, class: 'empty' }, 'No event here.')));
-    this.root.replaceChildren(heading,
-      element('div', { class: 'scroll' }, element('table', { class: 'grid' }, element('thead', {}, head),
-      element('tbody', {}, ...body))));
+    this.root.replaceChildren(
+      element('h2', {}, 'Where the time goes', element('span', { class: 'scope' }, this.scope)),
+      element('div', { class: 'scroll' }, grid(NAME_COLUMNS.map((column) => this.heading(column)), body)));
+  }
+
+  heading({ key, title, help, text }) {
+    const waits = this.sort.key === 'waits', on = this.sort.key === key || (waits && key === 'total');
+    const arrow = waits ? ' waits ▾' : this.sort.down ? ' ▾' : ' ▴', direction = this.sort.down ? 'descending'
+      : 'ascending';
+    return element('th', { scope: 'col', class: text ? '' : 'n', 'aria-sort': on ? direction : 'none' },
+      element('button', { class: 'sort', title: help ?? `Sort by ${title}`, onclick: () => this.sortBy(key) },
+        title, on ? element('i', {}, arrow) : ''));
   }
 
   row(s, longest) {
     const { app } = this, { trace, palette } = app, kind = trace.classes[s.cls].kind, instant = kind === KINDS.marker;
-    const share = Number(s.total) / longest, name = trace.className(s.cls);
-    const cell = (value, exact) => element('td', { class: 'n', title: exact }, value);
-    const time = (ns) => (instant ? cell('', '') : cell(duration(ns), `${integer(ns)} ns`));
-    const swatch = element('i', { class: `swatch ${instant ? 'marker' : ''}`,
-      style: { background: palette.fill[s.cls] } });
-    const total = instant ? cell('', '')
-      : element('td', { class: 'n bar',
-      title: `${integer(s.total)} ns; ${percent(Number(s.total) / (this.lifetime || 1))} of the warps' lifetime` },
-      element('span', { class: 'fill', style: { width: `calc((100% - 8px) * ${Math.min(1, share)})`,
-        background: palette.fill[s.cls] } }),
-      element('span', { class: 'over' }, longDuration(s.total)));
-    const choose = () => app.focusName(app.focusClass === s.cls ? -1 : s.cls);
-    return element('tr', { class: `${app.focusClass === s.cls ? 'on' : ''} ${kind === KINDS.lifetime ? 'quiet' : ''}`,
-      'data-cls': s.cls, onclick: choose },
-      element('td', { class: 'name', title: `${name} (${KIND_NAME[kind]})` }, swatch,
-        element('button', { class: 'plain', 'aria-pressed': String(app.focusClass === s.cls) }, name)),
-      cell(integer(s.count), ''), total, time(Math.round(s.mean)), time(s.p50), time(s.p99), time(s.max));
+    const name = trace.className(s.cls), colour = palette.fill[s.cls], on = app.focusClass === s.cls;
+    const swatch = element('i', { class: `swatch ${instant ? 'marker' : ''}`, style: { background: colour } });
+    const times = instant ? ['', '', '', '', ''].map((none) => numberCell(none))
+      : [this.totalCell(s, longest, colour), timeCell(Math.round(s.mean)), timeCell(s.p50), timeCell(s.p99),
+        timeCell(s.max)];
+    return element('tr', { class: `${on ? 'on' : ''} ${kind === KINDS.lifetime ? 'quiet' : ''}`, 'data-cls': s.cls,
+      onclick: () => app.focusName(on ? -1 : s.cls) },
+    element('td', { class: 'name', title: `${name} (${KIND_NAME[kind]})` }, swatch,
+      plainButton(name, { 'aria-pressed': String(on) })),
+    numberCell(integer(s.count)), ...times);
   }
 
+  totalCell(s, longest, colour) {
+    const share = Math.min(1, Number(s.total) / longest), ofLife = percent(Number(s.total) / (this.lifetime || 1));
+    return element('td', { class: 'n bar', title: `${integer(s.total)} ns; ${ofLife} of the warps' lifetime` },
+      element('span', { class: 'fill', style: { width: `calc((100% - 8px) * ${share})`, background: colour } }),
+      element('span', { class: 'over' }, longDuration(s.total)));
+  }
+
+  // A click sorts down, a second one up; a third on the total brings back the waits.
   sortBy(key) {
-    if (this.sort.key === key) this.sort = key === 'total' && !this.sort.down ? { key: 'waits', down: true }
-      : { key, down: !this.sort.down };
-    else this.sort = { key, down: key !== 'name' };
+    const again = this.sort.key === key;
+    if (again && key === 'total' && !this.sort.down) this.sort = { key: 'waits', down: true };
+    else this.sort = { key, down: again ? !this.sort.down : key !== 'name' };
     this.draw();
     this.app.link.later();
   }

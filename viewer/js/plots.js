@@ -3,6 +3,7 @@
 'use strict';
 
 const PLOT_POINTS = 20000;
+const LONGEST_COLUMNS = [['longest', ''], ['at', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n'], ['payload', 'n']];
 
 class Plots {
   constructor(app) {
@@ -51,22 +52,21 @@ class Plots {
       this.longestOf = key;
       this.top = this.findLongest(cls, 8);
     }
-    const head = element('tr', {}, ...[['longest', ''], ['at', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n'],
-      ['payload', 'n']].map(([t, c]) => element('th', { scope: 'col', class: c }, t)));
-    const rows = this.top.map((i) => {
-      const place = trace.place(trace.nodeOf(i)), cell = (text) => element('td', { class: 'n' }, text);
-      const go = () => {
-        app.select(i, true);
-        app.revealEvent(i);
-      };
-      return element('tr', { class: app.selected === i ? 'on' : '', onclick: go },
-        element('td', {}, element('button', { class: 'plain' },
-        `${integer(trace.events.end[i] - trace.events.start[i])} ns`)),
-        cell(`+${duration(trace.events.start[i])}`), cell(String(place.sm ?? '')), cell(place.cta?.join(', ') ?? ''),
-          cell(String(place.warp ?? '')), cell(trace.payloadText(i) ?? ''));
-    });
-    return element('div', { class: 'scroll longest' }, element('table', { class: 'grid' }, element('thead', {}, head),
-      element('tbody', {}, ...rows)));
+    const rows = this.top.map((i) => this.longestRow(i));
+    return element('div', { class: 'scroll longest' }, grid(LONGEST_COLUMNS, rows));
+  }
+
+  longestRow(i) {
+    const { app } = this, { trace } = app, { start, end } = trace.events, place = trace.place(trace.nodeOf(i));
+    const go = () => {
+      app.select(i, true);
+      app.revealEvent(i);
+    };
+    return element('tr', { class: app.selected === i ? 'on' : '', onclick: go },
+      element('td', {}, plainButton(`${integer(end[i] - start[i])} ns`)),
+        numberCell(`+${duration(start[i])}`, `${integer(start[i])} ns`),
+      ...[place.sm ?? '', place.cta?.join(', ') ?? '', place.warp ?? '', trace.payloadText(i)
+        ?? ''].map((v) => numberCell(String(v))));
   }
 
   findLongest(cls, limit) {

@@ -3,6 +3,10 @@
 // which a warp spends most time; this tab tells of each how much of its warps' lifetime works and waits.
 'use strict';
 
+const ROLE_COLUMNS = [['role', ''], ['warps', 'n'], ['of a CTA', 'n'], ['mean life', 'n'], ['works', 'n'],
+  ['waits', 'n'],
+  ['', '']];
+
 class RolesPanel {
   constructor(app) {
     this.app = app;
@@ -45,26 +49,20 @@ class RolesPanel {
   }
 
   table() {
-    const head = element('tr', {}, ...[['role', ''], ['warps', 'n'], ['of a CTA', 'n'], ['mean life', 'n'],
-      ['works', 'n'], ['waits', 'n'], ['', '']]
-      .map(([title, cls]) => element('th', { scope: 'col', class: cls }, title)));
     const order = this.names.map((name, k) => ({ name, ...this.sums[k] })).sort((a, b) => b.lifetime - a.lifetime);
-    return element('table', { class: 'grid', id: 'roles-table' }, element('thead', {}, head),
-      element('tbody', {}, ...order.map((role) => this.row(role))));
+    return grid(ROLE_COLUMNS, order.map((role) => this.row(role)), { id: 'roles-table' });
   }
 
   row({ name, warps, lifetime, work, wait }) {
-    const { app } = this, share = (time) => (lifetime > 0 ? time / lifetime : 0), numbers = this.warpNumbers(name);
-    const cell = (text, title) => element('td', { class: 'n', title }, text);
-    const filter = () => app.search(name === '-' ? '' : `role:/^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$/`);
-    const part = (time, kind) => element('span',
-      { class: `part ${kind}`, style: { width: `${Math.max(0, Math.min(1, share(time))) * 100}%` } });
-    return element('tr', { onclick: filter, title: name === '-' ? 'These warps have no range'
-      : 'Show only these warps' },
-      element('td', { class: 'name' }, element('button', { class: 'plain' }, name === '-' ? 'no range' : name)),
-        cell(integer(warps)), cell(elide(numbers, 14), numbers),
-      cell(duration(Math.round(lifetime / warps))), cell(percent(share(work)), `${integer(work)} ns`),
-        cell(percent(share(wait)), `${integer(wait)} ns`),
-      element('td', { class: 'stack' }, part(wait, 'wait'), part(work, 'work')));
+    const share = (time) => Math.max(0, Math.min(1, lifetime > 0 ? time / lifetime : 0)),
+      numbers = this.warpNumbers(name);
+    const part = (time, kind) => element('span', { class: `part ${kind}`, style: { width: `${share(time) * 100}%` } });
+    const none = name === '-', exactly = `role:/^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$/`;
+    return element('tr', { onclick: () => this.app.search(none ? '' : exactly),
+      title: none ? 'These warps have no range' : 'Show only these warps' },
+    element('td', { class: 'name' }, plainButton(none ? 'no range' : name)), numberCell(integer(warps)),
+    numberCell(elide(numbers, 14), numbers), timeCell(Math.round(lifetime / warps)),
+    numberCell(percent(share(work)), `${integer(work)} ns`), numberCell(percent(share(wait)), `${integer(wait)} ns`),
+    element('td', { class: 'stack' }, part(wait, 'wait'), part(work, 'work')));
   }
 }
