@@ -15,18 +15,32 @@ static const struct {
 } parts[] = {{"name", IKET_BY_NAME}, {"kernel", IKET_BY_KERNEL}, {"launch", IKET_BY_LAUNCH}, {"sm", IKET_BY_SM},
              {"cta", IKET_BY_CTA},   {"warp", IKET_BY_WARP},     {"role", IKET_BY_ROLE},     {"payload", IKET_BY_PAYLOAD}};
 
+// %N behind payload.
+static int parse_stages(const char **at, unsigned part, unsigned *by, iket_error *err) {
+    enum { MOST_STAGES = 1 << 20 };
+    char *end = NULL;
+    unsigned long stages = isdigit((unsigned char)(*at)[1]) ? strtoul(*at + 1, &end, 10) : 0;
+    if (part != IKET_BY_PAYLOAD || stages == 0 || stages > MOST_STAGES || (*end != 0 && *end != ',')) {
+        return iket_fail(err, "--by: only an integer payload has a remainder: payload%%N, N from 1 to %d", MOST_STAGES);
+    }
+    *by += (unsigned)stages * IKET_BY_STAGES;
+    *at = end;
+    return 0;
+}
+
 int iket_by_parse(const char *text, unsigned otherwise, unsigned *by, iket_error *err) {
     *by = otherwise;
     if (text == NULL) return 0;
     *by = 0;
     for (const char *word = text;; word++) {
-        size_t size = strcspn(word, ","), i = 0;
+        size_t size = strcspn(word, ",%"), i = 0;
         while (i < sizeof parts / sizeof parts[0] && !(strlen(parts[i].name) == size && memcmp(parts[i].name, word, size) == 0)) i++;
         if (i == sizeof parts / sizeof parts[0]) {
             return iket_fail(err, "--by: '%.*s' is nothing to group by (name, kernel, launch, sm, cta, warp, role, payload)", (int)(size < 60 ? size : 60), word);
         }
         *by |= parts[i].part;
         word += size;
+        if (*word == '%') IKET_TRY(parse_stages(&word, parts[i].part, by, err));
         if (*word == 0) return 0;
     }
 }
@@ -118,6 +132,15 @@ iket_key iket_key_of_place(unsigned by, const iket_roles *roles, const iket_colu
     return key;
 }
 
+uint64_t iket_payload_stage(iket_payload payload, unsigned stages) {
+    if (stages == 0 || payload.type == IKET_PAYLOAD_F32 || payload.type == IKET_PAYLOAD_F64) return payload.bits;
+    int is_signed = payload.type == IKET_PAYLOAD_I8 || payload.type == IKET_PAYLOAD_I16 || payload.type == IKET_PAYLOAD_I32 || payload.type == IKET_PAYLOAD_I64;
+    int64_t value = is_signed ? iket_payload_signed(payload) : 0;
+    if (value >= 0) return payload.bits % stages;
+    uint64_t rest = (0 - (uint64_t)value) % stages;
+    return rest == 0 ? 0 : stages - rest;
+}
+
 iket_key iket_key_of_range(unsigned by, const iket_roles *roles, const iket_columns *c, uint32_t set, size_t range) {
     iket_key key = iket_key_of_place(by, roles, c, set, c->location[range]);
     if (by & IKET_BY_NAME) {
@@ -125,7 +148,7 @@ iket_key iket_key_of_range(unsigned by, const iket_roles *roles, const iket_colu
         key.kind = c->flags[range] & IKET_RANGE_IS_TOKEN ? 1 : 0;
     }
     if (by & IKET_BY_PAYLOAD) {
-        key.bits = c->bits[range];
+        key.bits = iket_payload_stage(iket_range_payload(c, range), by / IKET_BY_STAGES);
         key.payload_type = c->payload_type[range];
     }
     return key;

@@ -15,10 +15,11 @@ enum { // parts of a key
     IKET_BY_WARP = 32,
     IKET_BY_ROLE = 64,
     IKET_BY_PAYLOAD = 128,
+    IKET_BY_STAGES = 256, // times N: an integer payload counts as its remainder by N (--by payload%N)
     IKET_BY_PLACE = IKET_BY_KERNEL | IKET_BY_LAUNCH | IKET_BY_SM | IKET_BY_CTA | IKET_BY_WARP | IKET_BY_ROLE,
 };
 
-// Parses --by NAME,...; NULL gives `otherwise`.
+// Parses --by NAME,... (of which one may be payload%N, for the stages of a pipeline); NULL gives `otherwise`.
 IKET_MUST_CHECK int iket_by_parse(const char *text, unsigned otherwise, unsigned *by, iket_error *err);
 
 // Names of warps: "0-3=softmax,12=mma".
@@ -51,6 +52,9 @@ typedef struct iket_key {
 
 iket_key iket_key_of_place(unsigned by, const iket_roles *roles, const iket_columns *columns, uint32_t set, uint32_t location);
 iket_key iket_key_of_range(unsigned by, const iket_roles *roles, const iket_columns *columns, uint32_t set, size_t range);
+
+// The bits of an integer payload's remainder by the number of stages; of other payloads, and for 0 stages, its own.
+uint64_t iket_payload_stage(iket_payload payload, unsigned stages);
 
 // Distinct keys, in the order in which they were met. Zero-initialise.
 typedef struct iket_keys {

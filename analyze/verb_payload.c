@@ -42,7 +42,7 @@ static int collect(payloads *p, uint32_t set, iket_error *err) {
         iket_key key = iket_key_of_place(p->by, &p->roles, c, set, c->marker_location[i]);
         key.name = c->marker_name[i];
         key.kind = 2;
-        key.bits = c->marker_bits[i];
+        key.bits = iket_payload_stage((iket_payload){c->marker_bits[i], c->marker_type[i]}, p->by / IKET_BY_STAGES);
         key.payload_type = c->marker_type[i];
         IKET_TRY(add(p, &key, 0, 0, err));
     }

@@ -41,7 +41,7 @@ static const iket_option options[] = {
     {OPT_MEMORY, 0, "memory", NULL, "MIB", "what a piped trace.json may hold back in memory before it\nuses $TMPDIR (256)", NULL},
     IKET_SELECT_PLACE_OPTIONS,
     IKET_SELECT_NAME_OPTIONS,
-    {OPT_BY, 0, "by", NULL, "KEYS", "ranges, cadence: group by any of name, kernel, launch, sm,\ncta, warp, role, payload", "Analysis"},
+    {OPT_BY, 0, "by", NULL, "KEYS", "ranges, cadence, payload: group by any of name, kernel, launch,\nsm, cta, warp, role, payload, payload%N (its remainder)", "Analysis"},
     {OPT_ROLES, 0, "roles", NULL, "LIST", "names of warps: 0-3=softmax,12=mma", NULL},
     {OPT_WAIT, 0, "wait", NULL, "REGEX", "which ranges are waits (" IKET_WAIT_DEFAULT ")", NULL},
     {OPT_HIST, 0, "hist", NULL, NULL, "ranges: draw the distributions", NULL},

@@ -262,6 +262,10 @@ def ask(trace, *arguments, status=0):
     return json.loads(query(*arguments, "-", "--format", "json", stdin=json.dumps(trace).encode(), status=status))
 
 
+def ask_fails(trace, *arguments):
+    query(*arguments, "-", stdin=json.dumps(trace).encode(), status=2)
+
+
 def pick(rows_, *fields):
     return [tuple(r[f] for f in fields) for r in rows_]
 
@@ -279,6 +283,13 @@ def by_hand():
     equal(sorted(pick(gaps["rows"], "after", "before", "count", "total_ns")), [("outer", "work", 1, 20), ("work", "(end)", 1, 50)], "by hand: gaps")
     equal(pick(gaps["waits"], "name", "count", "total_ns"), [("q_wait", 1, 50)], "by hand: waits")
     equal(pick(ask(trace, "cadence")["rows"], "name", "count", "p50_ns")[0], ("work", 1, 110), "by hand: cadence")
+
+    # The stages of a pipeline: payloads by their remainder, the negative ones too.
+    staged = small([(0, 0, 0, 0, 100, [("a", 10 * i, 10 * i + i + 1, 5, (i - 3) % 2**32) for i in range(7)] + [("b", 80, 90, 13, 0x40400000)])], ["a", "b"])
+    got = {(r["name"], r["payload"]): (r["count"], r["total_ns"]) for r in ask(staged, "ranges", "--by", "name,payload%3")["rows"]}
+    equal(got, {("a", 0): (3, 1 + 4 + 7), ("a", 1): (2, 2 + 5), ("a", 2): (2, 3 + 6), ("b", 3): (1, 10)}, "stages")
+    for by in ("payload%0", "name%2", "payload%", "payload%x", "payload%2000000", "nam"):
+        ask_fails(staged, "ranges", "--by", by)
 
     # No event at all: summaries are empty, check says so.
     nothing = small([(0, 0, 0, 0, 100, [])], [])
