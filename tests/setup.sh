@@ -61,12 +61,13 @@ iket_need_build() {
         libcjson-dev libmicrohttpd-dev libsqlite3-dev uthash-dev "$@"
 }
 
-# iket_build FOLDER [CMAKE ARGUMENT...]: configures and builds there; can be called again.
+# iket_build FOLDER [CMAKE ARGUMENT...]: configures and builds there, all or only iket_targets; can be called again.
+iket_targets=(all)
 iket_build() {
     local folder=$1
     shift
     local generator=()
     if [ ! -e "$folder/CMakeCache.txt" ]; then generator=(-G Ninja); fi
     cmake -S "$iket_root" -B "$folder" "${generator[@]}" "$@" >&2 &&
-        cmake --build "$folder" --parallel "$(nproc)" >&2
+        cmake --build "$folder" --parallel "$(nproc)" --target "${iket_targets[@]}" >&2
 }
