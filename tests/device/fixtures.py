@@ -42,8 +42,8 @@ def events_of_trace(trace, kernel):
 def check_decoder(decode, folder, expected):
     dump, meta = os.path.join(folder, "dump.bin"), os.path.join(folder, "meta.json")
     command = [decode, "--emit", "json", "-o", "-", dump]
-    trace = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    again = json.loads(subprocess.run(command + ["--meta", meta], check=True, stdout=subprocess.PIPE).stdout)
+    trace = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    again = json.loads(subprocess.run(command + ["--meta", meta], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
     assert trace["launches"] == again["launches"] and trace["graphLaunches"] == again["graphLaunches"], "meta.json changes what is decoded"
     diagnostics = {k: v for k, v in trace["diagnostics"].items() if v and k not in ("droppedEvents", "warpsWithoutChunk", "unclosedRanges")}
     assert not diagnostics, "the decoder finds %r" % diagnostics
@@ -55,6 +55,19 @@ def check_decoder(decode, folder, expected):
         for name, event in want["events"].items():
             assert counts[name] == event["count"], "%s: %d of %s, not %d" % (kernel, counts[name], name, event["count"])
             assert payloads[name] == event["payloads"], "%s: payloads of %s" % (kernel, name)
+
+
+def check_collector(decode, root, name):
+    """What NVIDIA's collector left of a source has the events and payloads that the recorder left of it."""
+    command = [decode, "--emit", "json", "-o", "-", os.path.join(root, name)]
+    trace = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    ours = json.load(open(os.path.join(root, name[len("collector_"):], "expected.json")))
+    (kernel, want), = ours["kernels"].items()
+    launches, counts, payloads = events_of_trace(trace, trace["launches"][0]["kernelName"])
+    assert kernel in trace["launches"][0]["kernelName"] and launches == want["launches"], "launches"
+    assert counts == {event: one["count"] for event, one in want["events"].items()}, "%s: %r" % (name, counts)
+    for event, one in want["events"].items():
+        assert payloads[event] == one["payloads"], "%s: payloads of %s" % (name, event)
 
 
 def main():
@@ -70,6 +83,10 @@ def main():
         if decode:
             check_decoder(decode, folder, expected)
         print(name, "is right")
+    for name in sorted(os.listdir(root)):
+        if name.startswith("collector_") and decode:
+            check_collector(decode, root, name)
+            print(name, "has the events that the recorder has")
 
 
 if __name__ == "__main__":
