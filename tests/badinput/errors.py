@@ -5,7 +5,7 @@ import gzip
 import sys
 
 from case import Case, case, main
-from dump_builder import EVENTS, MARKER, NONE, T, chunk, done, dump, event, header, info, kern, kernel, launch, lnch, meta, meta_json, module, native, pad, section, warps
+from dump_builder import EVENTS, MARKER, T, chunk, done, dump, event, header, info, kern, kernel, launch, lnch, meta, meta_json, module, native, warps
 
 GOOD = dump(chunk(native(T + 32, 4)))
 
