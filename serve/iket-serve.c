@@ -138,7 +138,7 @@ static void announce(const iket_server *server, const settings *s) {
     if (!iket_server_is_loopback(server) && s->server.token_file == NULL) fprintf(stderr, "%s: --insecure: whoever reaches %s can read the traces\n", command.name, s->server.host);
     if (ports[1] != 0) fprintf(stderr, "%s: the Perfetto UI is on port %u\n", command.name, (unsigned)ports[1]);
     char line[1024];
-    iket_announce_ssh(line, sizeof line, iket_server_is_loopback(server) ? s->server.host : "127.0.0.1", ports, 2);
+    iket_announce_ssh(line, sizeof line, iket_server_local_address(server), ports, 2);
     fprintf(stderr, "%s: from another machine: %s\n", command.name, line);
 }
 

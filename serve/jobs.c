@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1 // an element that there is no memory for is not added
 #include <uthash.h>
 
 #include "common/output.h"
@@ -223,7 +225,9 @@ static job *find_or_add(iket_jobs *jobs, const char *key) {
     if (j == NULL) return NULL;
     memcpy(j->key, key, strlen(key) + 1);
     HASH_ADD_STR(jobs->table, key, j);
-    return j;
+    if (j->hh.tbl != NULL) return j;
+    free(j);
+    return NULL;
 }
 
 static void put_in_front(iket_jobs *jobs, job *j) {

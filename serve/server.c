@@ -215,6 +215,13 @@ const char *iket_server_url_once(iket_server *server) {
 
 uint16_t iket_server_port(const iket_server *server) { return server->traces.listener.port; }
 uint16_t iket_server_ui_port(const iket_server *server) { return server->ui.daemon != NULL ? server->ui.listener.port : 0; }
+
+const char *iket_server_local_address(const iket_server *server) {
+    const iket_listener *listener = &server->traces.listener;
+    if (!listener->is_wildcard) return listener->address;
+    return strchr(listener->address, ':') != NULL ? "::1" : "127.0.0.1";
+}
+
 int iket_server_is_loopback(const iket_server *server) { return server->traces.listener.is_loopback; }
 iket_token_state iket_server_token_state(const iket_server *server) { return server->token_state; }
 

@@ -51,6 +51,8 @@ const char *iket_server_url_once(iket_server *server);
 uint16_t iket_server_port(const iket_server *server);
 uint16_t iket_server_ui_port(const iket_server *server); // 0: there is none
 iket_token_state iket_server_token_state(const iket_server *server);
+// By which this machine itself reaches the server: "127.0.0.1".
+const char *iket_server_local_address(const iket_server *server);
 int iket_server_is_loopback(const iket_server *server);
 
 // Takes no new connections, waits up to `grace_ms` for what is in flight, or until `hurry` returns 1, and ends.

@@ -94,9 +94,9 @@ class Browser(served.FolderTest):
         page.locator("details").first.locator("summary").click()
         self.assertRegex(page.locator("details code").first.inner_text(), r"^iket-decode /.*/dump\.bin --meta /.*/meta\.json$")
         part = page.locator("details").first
-        part.locator("input[name=sm]").fill("0")
+        part.locator("input[name=launch]").fill("0")
         part.locator("button").click()
-        page.wait_for_url("**/dump.bin.iket;sm=0.html")
+        page.wait_for_url("**/dump.bin.iket;launch=0.html")
         page.go_back()
         # A new trace comes without a reload, and what is open stays so while nothing changes.
         page.evaluate("window.mark = 1")

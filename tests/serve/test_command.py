@@ -88,6 +88,12 @@ class Command(served.FolderTest):
         errors, port = self.ssh_line()
         self.assertEqual(errors, f"iket-serve: from another machine: ssh -L {port}:127.0.0.1:{port} ann@{socket.gethostname()}\n")
 
+    def test_ssh_line_leads_to_the_address_that_is_listened_on(self):
+        for host, address in (("127.0.0.2", "127.0.0.2"), ("0.0.0.0", "127.0.0.1"), ("localhost", "127.0.0.1")):
+            with served.Server(self.folder, "--host", host, "--insecure") as server:
+                pass
+            self.assertIn(f"ssh -L {server.port}:{address}:{server.port} ", server.errors)
+
     def test_ssh_line_on_a_compute_node(self):
         slurm = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "node12", "SLURM_SUBMIT_HOST": "login1.example.org"}
         errors, port = self.ssh_line(**slurm)
