@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 TOOL = shutil.which("iket-serve")
+CACHE = tempfile.TemporaryDirectory()  # never the user's own
 
 
 class Answer:
@@ -47,7 +48,7 @@ class Server:
 
     def __init__(self, folder, *options, environment=None, tls=False):
         self.process = subprocess.Popen([TOOL, "--port", "0", *options, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env={**os.environ, **(environment or {})})
+                                        env={**os.environ, "XDG_CACHE_HOME": CACHE.name, **(environment or {})})
         self.url = self.process.stdout.readline().rstrip("\n")
         if not self.url:
             raise AssertionError(f"no address: {self.process.communicate()[1]}")

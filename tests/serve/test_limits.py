@@ -9,7 +9,7 @@ import unittest
 
 import served
 
-BIG = 32 << 20
+BIG = 16 << 20  # more than the two sockets of a connection hold
 
 
 class Limits(served.FolderTest):
