@@ -158,9 +158,9 @@ def golden_inputs():
         yield "collector/" + data.parent.name, (data, "--meta", data.parent / "iket.data.json")
 
 
-def gemm(folder, **options):
+def gemm(folder, options=(), **names):
     case = FIXTURES / "collector/hopper_gemm"
-    return decode(case / "iket.data.bin", folder, "--meta", str(case / "iket.data.json"), **options)
+    return decode(case / "iket.data.bin", folder, "--meta", str(case / "iket.data.json"), *options, **names)
 
 
 def launches_of(trace):

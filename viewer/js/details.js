@@ -59,7 +59,26 @@ class TabsPanel {
       element('div', { class: 'tools' }, step(-1, 'Previous'), step(1, 'Next'),
         element('button', { onclick: () => app.focusName(app.trace.events.cls[i]) }, 'this name'),
         element('button', { onclick: () => app.revealEvent(i) }, 'show')),
-      fieldTable(app.trace.fields(i))];
+      fieldTable(app.trace.fields(i)), ...this.arrows(i)];
+  }
+
+  // Where the arrows of an event lead, to go there.
+  arrows(i) {
+    const { app } = this, { trace } = app, list = trace.arrowsOf(i);
+    if (list.length === 0) return [];
+    const rows = list.slice(0, MAX_ARROWS).map(({ from, to }) => {
+      const other = from === i ? to : from, place = trace.place(trace.nodeOf(other));
+      const go = () => {
+        app.select(other);
+        app.revealEvent(other);
+      };
+      return element('tr', { onclick: go },
+        element('td', {}, plainButton(`${from === i ? '→' : '←'} ${trace.label(other)}`)),
+        numberCell(`${integer(trace.events.start[other] - trace.events.start[i])} ns`),
+        ...[place.sm, place.cta?.join(', '), place.warp].map((v) => numberCell(String(v ?? ''))));
+    });
+    return [element('div', { class: 'longest' },
+      grid([['arrows', ''], ['starts', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n']], rows, { id: 'arrows' }))];
   }
 
   diagnostics() {

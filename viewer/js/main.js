@@ -60,6 +60,7 @@ window.iket = Object.freeze({
       && found.length < limit; i++) if (currentApp.trace.eventName(i) === name) found.push(i);
     return found;
   },
+  arrowsOf: (event) => currentApp.trace.arrowsOf(event),
   // Where an event is on the screen, in CSS pixels of the page; null when its row is closed.
   placeOf: (event) => {
     const place = currentApp.timeline.placeOf(event), box = currentApp.timeline.canvas.getBoundingClientRect();

@@ -96,6 +96,7 @@ class Trace {
       warps: this.warps.length,
       sms: this.sms.length, lifetimes: counts[KINDS.lifetime], ranges: counts[KINDS.range] + counts[KINDS.token],
       tokens: counts[KINDS.token], markers: counts[KINDS.marker], diagnostics: counts[KINDS.diagnostic],
+        arrows: this.arrows.length / 2,
         events: this.events.count,
       names: this.classes.filter((c) => c.kind === KINDS.range || c.kind === KINDS.token
         || c.kind === KINDS.marker).length };
@@ -252,6 +253,19 @@ class Trace {
     for (const [key, value] of Object.entries(this.extra.get(i) ?? {})) out.push([key.replaceAll('_', ' '),
       String(value)]);
     return out;
+  }
+
+  // The arrows of an event, as {from, to}.
+  arrowsOf(i) {
+    if (!this.arrowIndex) {
+      this.arrowIndex = new Map(); // event -> places of its pairs
+      for (let k = 0; k < this.arrows.length; k++) {
+        const list = this.arrowIndex.get(this.arrows[k]);
+        if (list) list.push(k >> 1);
+        else this.arrowIndex.set(this.arrows[k], [k >> 1]);
+      }
+    }
+    return (this.arrowIndex.get(i) ?? []).map((k) => ({ from: this.arrows[2 * k], to: this.arrows[2 * k + 1] }));
   }
 
   // The intervals of events under a node: [first, past the last).

@@ -6,6 +6,7 @@
 'use strict';
 
 const STRIP_HEIGHT = 16;
+const MAX_ARROWS = 200; // of one event
 
 class Timeline {
   constructor(app) {
@@ -184,6 +185,8 @@ class Timeline {
     this.flushRects();
     this.flushLabels();
     app.drawSpan(c, height, null);
+    this.drawArrows(app.selected);
+    if (this.hovered !== app.selected) this.drawArrows(this.hovered);
     this.outline(app.selected, 2);
     if (this.hovered !== null && this.hovered !== app.selected) this.outline(this.hovered, 1);
     for (let r = first; r < row; r++) this.gutter.drawRow(c, r, this.top);
@@ -356,6 +359,35 @@ class Timeline {
     const { trace } = this.app, { warps, sms } = trace.extra.get(i) ?? {};
     return warps === undefined ? trace.eventName(i)
       : `${elide(trace.eventName(i), 60)}  ·  ${plural(warps, 'warp')} on ${plural(sms, 'SM')}`;
+  }
+
+  // The arrows of an event whose other end is in an open row: from the end of the one to the begin of the other.
+  drawArrows(event) {
+    if (event === null || event < 0) return;
+    const c = this.context, { view, palette, trace } = this.app;
+    c.save();
+    c.beginPath();
+    c.rect(GUTTER, 0, view.width, this.canvas.clientHeight);
+    c.clip();
+    c.strokeStyle = c.fillStyle = palette.ui.ink;
+    for (const { from, to } of trace.arrowsOf(event).slice(0, MAX_ARROWS)) {
+      const a = this.placeOf(from), b = this.placeOf(to);
+      if (!a || !b) continue;
+      // It leaves where the other one begins, where that lies within the first.
+      const x1 = b.x, x0 = Math.max(a.x, Math.min(a.x + a.width, x1 - 12));
+      const y0 = a.y + a.height / 2, y1 = b.y + b.height / 2;
+      const bend = Math.max(10, Math.abs(x1 - x0) / 3);
+      c.beginPath();
+      c.moveTo(x0, y0);
+      c.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
+      c.stroke();
+      c.beginPath();
+      c.moveTo(x1, y1);
+      c.lineTo(x1 - 6, y1 - 3);
+      c.lineTo(x1 - 6, y1 + 3);
+      c.fill();
+    }
+    c.restore();
   }
 
   outline(event, width) {

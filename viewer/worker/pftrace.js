@@ -35,7 +35,7 @@ class PftraceReader {
     this.classMemo = []; // by category iid, by name iid
     this.event = { type: 0, track: 0, name: 0, category: 0, payloadType: 0, low: 0, high: 0, endType: 0, endLow: 0,
       endHigh: 0,
-      unclosed: false, recordedAt: null, extra: null, text: null };
+      unclosed: false, recordedAt: null, extra: null, text: null, flows: [], ends: [] };
     this.packets = 0;
     this.utf8 = new TextDecoder();
     this.word = new DataView(new ArrayBuffer(8));
@@ -151,6 +151,15 @@ class PftraceReader {
     return text;
   }
 
+  // A fixed 64-bit number as a double: the number of an arrow is small.
+  fixed64(limit) {
+    if (this.at + 8 > limit) this.fail('a field reaches past the end of its message');
+    let value = 0;
+    for (let i = 7; i >= 0; i--) value = value * 256 + this.bytes[this.at + i];
+    this.at += 8;
+    return value;
+  }
+
   skip(wire, limit) {
     if (wire === 0) this.varint64();
     else if (wire === 1) this.at += 8;
@@ -263,6 +272,7 @@ class PftraceReader {
     event.type = event.track = event.name = event.category = event.payloadType = event.endType = 0;
     event.unclosed = false;
     event.recordedAt = event.extra = event.text = null;
+    event.flows.length = event.ends.length = 0;
     while (this.at < end) {
       const tag = this.varint();
       switch (tag) {
@@ -272,6 +282,8 @@ class PftraceReader {
         case 0x18: event.category = this.varint(); break;
         case 0x1A: { const packed = this.fieldEnd(end); event.category = this.varint(); this.at = packed; break; }
         case 0x22: this.annotation(this.fieldEnd(end)); break;
+        case 0x179: event.flows.push(this.fixed64(end)); break; // arrows that leave
+        case 0x181: event.ends.push(this.fixed64(end)); break;  // and that reach this event
         case 0xBA: event.text = this.text(end); break; // a name that occurs once is not interned
         default: this.skip(tag & 7, end);
       }
@@ -364,6 +376,8 @@ class PftraceReader {
       store.payload[2 * row] = event.low;
       store.payload[2 * row + 1] = event.high;
     }
+    for (const id of event.flows) store.arrowFrom.set(id, row);
+    for (const id of event.ends) store.arrowTo.push([id, row]);
     if (event.recordedAt !== null) this.recorded(row, 0);
     if (event.extra !== null) store.extra.set(row, event.extra);
   }

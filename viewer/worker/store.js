@@ -33,6 +33,8 @@ class Store {
     this.endPayload = new Map(); // row -> [type, low, high]
     this.recordedAt = new Map(); // row -> [BigInt of the begin or null, BigInt of the end or null]
     this.extra = new Map();      // row -> {annotation: value}
+    this.arrowFrom = new Map();  // flow id -> row that it leaves
+    this.arrowTo = [];           // [flow id, row that it reaches]
   }
 
   grow() {

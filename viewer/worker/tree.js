@@ -135,8 +135,19 @@ function finishTrace(builder, t0) {
         flags: move(store.flags),
       payloadType: move(store.payloadType), payload: move(store.payload, 2),
     },
+    arrows: arrowsOf(store, to),
     endPayload: rekey(store.endPayload, to), recordedAt: rekey(store.recordedAt, to), extra: rekey(store.extra, to),
   };
+}
+
+// Arrows as pairs: [the event that it leaves, the event that it reaches, ...].
+function arrowsOf(store, to) {
+  const pairs = [];
+  for (const [id, row] of store.arrowTo) {
+    const from = store.arrowFrom.get(id);
+    if (from !== undefined && to[from] >= 0 && to[row] >= 0) pairs.push(to[from], to[row]);
+  }
+  return Int32Array.from(pairs);
 }
 
 function notesOf(builder) {
