@@ -30,13 +30,12 @@ static int read_id(iket_scan *scan, uint64_t *value, iket_error *err) {
     if (iket_scan_peek(scan, err) != '"') return iket_scan_u64(scan, value, err);
     iket_scan_text text;
     IKET_TRY(iket_scan_string(scan, &text, err));
-    char digits[24], *end = digits;
-    if (text.size < sizeof digits) {
+    char digits[24] = "", *end = digits;
+    if (text.size > 2 && text.size < sizeof digits && text.data[0] == '0' && (text.data[1] | 0x20) == 'x') {
         memcpy(digits, text.data, text.size);
-        digits[text.size] = 0;
-        *value = strtoull(digits, &end, 16);
+        *value = strtoull(digits + 2, &end, 16);
     }
-    if (end == digits || *end != 0) return iket_scan_fail(scan, err, "an id that is no number");
+    if (end == digits || *end != 0) return iket_scan_fail(scan, err, "an id that is no number (as text it is 0x and hexadecimal digits)");
     return 0;
 }
 

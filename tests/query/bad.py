@@ -78,6 +78,8 @@ BAD = [
     ("a payload without value", changed(drop(paid, "payloadVal")), r"a payloadType without payloadVal"),
     ("a text as payload", changed(put(paid, "payloadVal", "x")), r"does not fit its payloadType"),
     ("an SM past 32 bits", changed(put(lambda t: t["locationTable"][0], "smId", 2**33)), r"does not fit 32 bits"),
+    ("an id in words", changed(put(launch, "gridId", "twelve")), r"an id that is no number"),
+    ("an id as decimal text", changed(put(launch, "gridId", "12")), r"an id that is no number"),
     ("two string tables", '{"stringTable": [], "stringTable": [], "launches": []}', r"a second stringTable"),
 ]
 
