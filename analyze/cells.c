@@ -31,10 +31,7 @@ static char *put_fixed(char *at, iket_wide thousandths) {
     unsigned rest = (unsigned)(thousandths % 1000);
     if (rest == 0) return at;
     *at++ = '.';
-    for (unsigned digit = 100; rest > 0; digit /= 10) {
-        *at++ = (char)('0' + rest / digit);
-        rest %= digit;
-    }
+    for (; rest > 0; rest = rest * 10 % 1000) *at++ = (char)('0' + rest / 100);
     return at;
 }
 
