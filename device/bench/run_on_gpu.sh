@@ -27,8 +27,11 @@ wants() { case " $parts " in *" $1 "*) return 0 ;; esac; return 1; }
 say "# $(date -u +%Y-%m-%dT%H:%MZ) $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1), $(nvcc --version | grep release)"
 if [ -z "${IKET_BUILD:-}" ]; then
     arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
-    cmake -S "$here" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES="$arch" -DBUILD_TESTING=OFF > "$work/cmake.log" 2>&1 &&
-        cmake --build "$build" -j "$(nproc)" > "$work/build.log" 2>&1 || { tail -30 "$work"/*.log; exit 1; }
+    if ! { cmake -S "$here" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES="$arch" -DBUILD_TESTING=OFF &&
+        cmake --build "$build" -j "$(nproc)"; } > "$work/build.log" 2>&1; then
+        tail -30 "$work/build.log"
+        exit 1
+    fi
 fi
 
 if wants test; then

@@ -50,6 +50,9 @@ static void advise(struct iket_session *session) {
         length += snprintf(report->advice + length, sizeof report->advice - (size_t)length,
                            "; a pool of %llu MiB would have held them (pool_bytes, IKET_POOL_BYTES)",
                            (unsigned long long)(report->sufficient_pool_bytes >> 20));
+    if (session->form_b_dropped != 0)
+        length += snprintf(report->advice + length, sizeof report->advice - (size_t)length,
+                           "; %llu of them by lanes that IKET_FORM_B leaves out", (unsigned long long)session->form_b_dropped);
     if (report->sufficient_other_lane_bytes != 0)
         snprintf(report->advice + length, sizeof report->advice - (size_t)length,
                  "; lanes other than the first need %llu bytes (other_lane_bytes, IKET_OTHER_LANE_BYTES)",

@@ -53,7 +53,13 @@ static struct whole_records whole_records(const struct attached_module *module, 
     return whole;
 }
 
-static void fit_advice(struct iket_session *session, int is_first, uint32_t stored, uint32_t dropped) {
+// Form B drops what groups without the first lane record, and no size would hold that: there only a full region counts.
+static void fit_advice(struct iket_session *session, const unsigned char *part, int is_first, size_t used, uint32_t stored,
+                       uint32_t dropped) {
+    if ((get32(part + 4) >> 16 & IKET_PART_FORM_B) != 0 && used < get32(part + 124)) {
+        session->form_b_dropped += dropped;
+        return;
+    }
     uint64_t needed = stored + 16 * (uint64_t)dropped;
     struct iket_session_report *report = &session->report;
     uint64_t *lane = is_first ? &report->sufficient_first_lane_bytes : &report->sufficient_other_lane_bytes;
@@ -88,7 +94,7 @@ static int write_chunk(struct iket_session *session, const unsigned char *part, 
     session->report.chunks++;
     session->report.record_bytes += whole.bytes;
     session->report.dropped_events += dropped;
-    if (dropped != 0) fit_advice(session, is_first, whole.bytes, (uint32_t)dropped);
+    if (dropped != 0) fit_advice(session, part, is_first, used, whole.bytes, (uint32_t)dropped);
     return dump_warp_chunk(&session->dump, header, records, whole.bytes, error);
 }
 

@@ -34,6 +34,7 @@ struct iket_session {
     struct dump_file dump;
     char *device_json;                    // owned
     struct iket_session_report report;
+    uint64_t form_b_dropped;              // of groups without the first lane, in form B
     double pool_shortage;                 // how many times the pool would have had to be larger
     struct iket_session *next;            // of the process's sessions
 };

@@ -12,8 +12,9 @@ static void run_form_b(const std::string &directory) {
     session_guard session(directory);
     divergence_kernel<<<ctas, threads>>>(7, out);
     CUDA(cudaGetLastError());
-    session.finish();
+    const auto report = session.finish();
     CUDA(cudaFree(out));
+    expect(report.sufficient_pool_bytes == 0 && std::string(report.advice).find("IKET_FORM_B") != std::string::npos, "advice");
     const read_dump dump = load_dump(directory);
     expect_equal(dump.chunks.size(), std::size_t(ctas * ((threads + 31) / 32)), "one stream a warp");
     for (const auto &chunk : dump.chunks) {

@@ -19,6 +19,7 @@
 // A part's header is FORMAT's chunk header. While the pool holds it, these fields have a meaning of their own:
 //   96 buffer index · 100 used bytes of the first lane (closed) · 104 events that its lane led (closed) ·
 //   108 bytes of a lane region / 16 · 112 bytes of the part · 120 lanes that led events · 124 lanes that still run
+//   (closed: bytes of the first lane's region)
 #ifndef IKET_POOL_LAYOUT_H
 #define IKET_POOL_LAYOUT_H
 

@@ -89,7 +89,7 @@ struct iket_session_report {
     uint64_t sufficient_pool_bytes;
     uint64_t sufficient_first_lane_bytes;
     uint64_t sufficient_other_lane_bytes;
-    char advice[256];           // the same as a sentence, empty where nothing was lost
+    char advice[384];           // the same as a sentence, empty where nothing was lost
 };
 
 // Moves the records of ended warps from the pool to the file, on a stream of its own and while kernels run, and makes

@@ -122,6 +122,7 @@ __device__ __noinline__ inline void close_part(iket_control *control, unsigned c
     *reinterpret_cast<volatile std::uint64_t *>(part.base + 40) = now;
     words[28] = closed;
     words[30] = leaders;
+    words[31] = part.first_bytes;
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(part.base + 4), "r"(flags | (IKET_CHUNK_CLOSED | IKET_CHUNK_LAST) << 16)
                  : "memory");
     release_buffer(control, buffer, closed);

@@ -11,8 +11,11 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 cp "$here/consumer.cu" "$here/CMakeLists.txt" .
 
-"$cmake" -S . -B with_cmake -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES=90 > log 2>&1 &&
-    "$cmake" --build with_cmake >> log 2>&1 || { cat log; exit 1; }
+if ! { "$cmake" -S . -B with_cmake -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES=90 &&
+    "$cmake" --build with_cmake; } > log 2>&1; then
+    cat log
+    exit 1
+fi
 ./with_cmake/consumer
 echo "find_package(Iket) works"
 
