@@ -127,3 +127,75 @@ int iket_pool_run(iket_pool *pool, size_t count, iket_pool_fn fn, void *context,
     pthread_mutex_unlock(&pool->lock);
     return j.failed == SIZE_MAX ? 0 : iket_fail(err, "%s", j.error.message);
 }
+
+// ---- in order -------------------------------------------------------------------------------------------------------
+
+enum { SLOTS_OF_A_THREAD = 4 }; // so that a thread goes on while its last result waits for its turn
+
+unsigned iket_pool_slots(const iket_pool *pool) { return pool == NULL ? 1 : iket_pool_threads(pool) * SLOTS_OF_A_THREAD; }
+
+typedef struct ordered {
+    iket_pool_ordered_fn make, write;
+    void *context;
+    unsigned slots;
+    pthread_mutex_t lock;  // guards what follows
+    pthread_cond_t moved;  // `written` grew, or something failed
+    size_t written;        // indices below it are written; those up to `slots` behind it may be made
+    int writing, failed;
+    int write_failed;
+    iket_error write_error;
+    uint8_t made[IKET_POOL_THREADS_MAX * SLOTS_OF_A_THREAD]; // [slots]
+} ordered;
+
+// Writes what is made and next; the lock is held before and after. A thread that finds another one at it leaves it to that.
+static void write_made(ordered *o) {
+    if (o->writing) return;
+    o->writing = 1;
+    while (!o->failed && o->made[o->written % o->slots]) {
+        iket_error err;
+        unsigned slot = (unsigned)(o->written % o->slots);
+        pthread_mutex_unlock(&o->lock);
+        int result = o->write(o->context, o->written, slot, &err);
+        pthread_mutex_lock(&o->lock);
+        o->made[slot] = 0;
+        if (result != 0) {
+            o->failed = o->write_failed = 1;
+            o->write_error = err;
+        } else {
+            o->written++;
+        }
+        pthread_cond_broadcast(&o->moved);
+    }
+    o->writing = 0;
+}
+
+static int make_and_write(void *context, size_t index, iket_error *err) {
+    ordered *o = context;
+    pthread_mutex_lock(&o->lock);
+    while (!o->failed && index - o->written >= o->slots) pthread_cond_wait(&o->moved, &o->lock);
+    int result = o->failed;
+    pthread_mutex_unlock(&o->lock);
+    if (result != 0) return 0; // the failure is another's
+    result = o->make(o->context, index, (unsigned)(index % o->slots), err);
+    pthread_mutex_lock(&o->lock);
+    if (result == 0) {
+        o->made[index % o->slots] = 1;
+        write_made(o);
+    } else {
+        write_made(o);
+        o->failed = 1;
+        pthread_cond_broadcast(&o->moved);
+    }
+    pthread_mutex_unlock(&o->lock);
+    return result;
+}
+
+int iket_pool_run_ordered(iket_pool *pool, size_t count, iket_pool_ordered_fn make, iket_pool_ordered_fn write, void *context, iket_error *err) {
+    ordered o = {.make = make, .write = write, .context = context, .slots = iket_pool_slots(pool)};
+    pthread_mutex_init(&o.lock, NULL);
+    pthread_cond_init(&o.moved, NULL);
+    int result = iket_pool_run(pool, count, make_and_write, &o, err);
+    pthread_cond_destroy(&o.moved);
+    pthread_mutex_destroy(&o.lock);
+    return o.write_failed ? iket_fail(err, "%s", o.write_error.message) : result;
+}

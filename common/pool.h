@@ -34,4 +34,11 @@ typedef int (*iket_pool_fn)(void *context, size_t index, iket_error *err);
 // least index that failed, every call below it was made, and calls above it may have been left out.
 IKET_MUST_CHECK int iket_pool_run(iket_pool *pool, size_t count, iket_pool_fn fn, void *context, iket_error *err);
 
+// What is made in parallel and written in order: calls `make` for every index, and `write`, one call at a time, in the order
+// of the indices. `slot` is below iket_pool_slots and no other index's between the begin of make and the end of write, for
+// a buffer that both use. The error is that of the least index that failed; nothing is written from it on.
+typedef int (*iket_pool_ordered_fn)(void *context, size_t index, unsigned slot, iket_error *err);
+IKET_MUST_CHECK int iket_pool_run_ordered(iket_pool *pool, size_t count, iket_pool_ordered_fn make, iket_pool_ordered_fn write, void *context, iket_error *err);
+unsigned iket_pool_slots(const iket_pool *pool);
+
 #endif

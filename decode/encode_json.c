@@ -18,9 +18,9 @@
 #include "decode/json_rows.h"
 #include "decode/replay.h"
 
-// A group has about GROUP_EVENTS; the groups that are encoded at once have about as many as the other two together say. A
-// stream with more than that is encoded when its turn to be written comes, straight into the sink.
-enum { ROW_BYTES = 1024, GROUP_EVENTS = 8192, ROUND_EVENTS = 192 * 1024, ROUND_EVENTS_OF_A_THREAD = 32 * 1024, FLUSH_BYTES = 1024 * 1024 };
+// A group has about GROUP_EVENTS, but a stream is not divided. One with more than DIRECT_EVENTS is encoded when its turn to
+// be written comes, straight into the sink.
+enum { ROW_BYTES = 1024, GROUP_EVENTS = 4096, DIRECT_EVENTS = 256 * 1024, FLUSH_BYTES = 1024 * 1024 };
 
 typedef struct entry { // a launch in the order of the document
     uint32_t launch;
@@ -34,14 +34,19 @@ typedef struct position { // in the walk
     uint32_t stream;
 } position;
 
-typedef struct group {
-    position from, to;
-    int direct;          // not encoded before it is written
+typedef struct bytes {
     uint8_t *data;
     size_t used, capacity;
-    int begins_with_row; // the first byte is the comma of a row, in an array that was begun by a group before
-    int ends_array;      // an array begins or ends in it ...
-    int has_rows;        // ... and whether the last one has rows so far
+    char apart[128 - sizeof(uint8_t *) - 2 * sizeof(size_t)]; // no cache line with another thread's: `used` grows by the row
+} bytes;
+
+typedef struct group {
+    position from, to;
+    bytes *bytes;            // of its slot
+    uint8_t direct;          // not encoded before it is written
+    uint8_t begins_with_row; // the first byte is the comma of a row, in an array that was begun by a group before
+    uint8_t ends_array;      // an array begins or ends in it ...
+    uint8_t has_rows;        // ... and whether the last one has rows so far
 } group;
 
 typedef struct json_writer {
@@ -55,11 +60,10 @@ typedef struct json_writer {
     size_t *first_decl;       // [module_count]: where a module's begin
     entry *entries;
     size_t entry_count, entry_capacity;
-    position next;            // of the walk
-    group *groups[2];         // [group_capacity]: those being encoded, and those before them
-    size_t group_count[2], group_capacity[2];
-    unsigned turn;            // of those being encoded
-    int array_has_rows;       // of the array in which the written groups end
+    group *groups;
+    size_t group_count, group_capacity;
+    bytes *bytes;             // [slots]
+    uint8_t array_has_rows;   // of the array in which the written groups end
 } json_writer;
 
 static char *put(char *at, const char *text, size_t size) {
@@ -150,13 +154,13 @@ static const iket_json_decl *pieces_of(const json_writer *w, uint32_t module, co
     return NULL; // (every decl is of a module)
 }
 
-static int make_room(group *g, size_t size, iket_error *err) { return IKET_RESERVE(g->data, g->used, g->capacity, size, err); }
+static int make_room(bytes *b, size_t size, iket_error *err) { return IKET_RESERVE(b->data, b->used, b->capacity, size, err); }
 
 // What a direct group hands on before it is whole.
-static int pass_on(const json_writer *w, group *g) {
-    if (!g->direct || g->used < FLUSH_BYTES) return 0;
-    iket_sink_write(w->sink, g->data, g->used);
-    g->used = 0;
+static int pass_on(const json_writer *w, const group *g) {
+    if (!g->direct || g->bytes->used < FLUSH_BYTES) return 0;
+    iket_sink_write(w->sink, g->bytes->data, g->bytes->used);
+    g->bytes->used = 0;
     return w->sink->failed;
 }
 
@@ -169,39 +173,42 @@ static int write_stream(const json_writer *w, group *g, iket_replay *r, const po
     iket_json_place place;
     iket_json_clock clock = {.size = 0};
     iket_json_describe_place(&place, location);
+    bytes *b = g->bytes;
     iket_event e;
     int got;
     iket_replay_start(r, w->trace, p->stream);
     while ((got = iket_replay_next(r, &e, &index, err)) > 0) {
         if (e.kind != p->kind || !overlaps(w, p->kind == IKET_EVENT_END ? e.begin.time : e.time, e.time)) continue;
-        if (__builtin_expect(g->capacity - g->used < IKET_JSON_ROW_BYTES, 0)) {
+        if (__builtin_expect(b->capacity - b->used < IKET_JSON_ROW_BYTES, 0)) {
             if (pass_on(w, g) != 0) return 0; // the sink keeps the error
-            IKET_TRY(make_room(g, IKET_JSON_ROW_BYTES, err));
+            IKET_TRY(make_room(b, IKET_JSON_ROW_BYTES, err));
         }
-        char *at = (char *)g->data + g->used;
-        if (!g->ends_array && !g->has_rows) g->begins_with_row = 1;
+        char *at = (char *)b->data + b->used;
         if (!g->ends_array || g->has_rows) at = PUT(at, ",");
-        g->has_rows = 1;
+        if (!g->has_rows) {
+            g->begins_with_row = !g->ends_array;
+            g->has_rows = 1;
+        }
         const iket_json_decl *pieces = pieces_of(w, r->module, e.decl);
         at = p->kind == IKET_EVENT_MARKER ? iket_json_marker(at, &e, pieces, &place, &clock) : iket_json_range(at, &e, pieces, &place, &clock);
-        g->used = (size_t)((uint8_t *)at - g->data);
+        b->used = (size_t)((uint8_t *)at - b->data);
     }
     return got;
 }
 
-static int write_lifetimes(const json_writer *w, group *g, const iket_launch *launch, iket_error *err) {
+static int write_lifetimes(const json_writer *w, bytes *b, const iket_launch *launch, iket_error *err) {
     int written = 0;
     for (uint32_t i = 0; i < launch->location_count; i++) {
         const iket_location *l = &w->trace->locations[launch->first_location + i];
         if (w->location_index[launch->first_location + i] == IKET_UNKNOWN) continue;
-        IKET_TRY(make_room(g, ROW_BYTES, err));
-        char *at = (char *)g->data + g->used;
+        IKET_TRY(make_room(b, ROW_BYTES, err));
+        char *at = (char *)b->data + b->used;
         if (written) at = PUT(at, ",");
         at = iket_text_u64(PUT(at, "{\"locIdx\":"), w->location_index[launch->first_location + i]);
         at = iket_text_u64(PUT(at, ",\"startTs\":"), l->start);
         at = iket_text_u64(PUT(at, ",\"endTs\":"), l->end);
         at = PUT(at, "}");
-        g->used = (size_t)((uint8_t *)at - g->data);
+        b->used = (size_t)((uint8_t *)at - b->data);
         written = 1;
     }
     return 0;
@@ -209,18 +216,21 @@ static int write_lifetimes(const json_writer *w, group *g, const iket_launch *la
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
-static int add_text(group *g, const char *text, iket_error *err) {
-    size_t size = strlen(text);
-    IKET_TRY(make_room(g, size, err));
-    memcpy(g->data + g->used, text, size);
-    g->used += size;
+// A sink's consumer; context is a bytes.
+static int add_bytes(void *context, const void *data, size_t size, iket_error *err) {
+    bytes *b = context;
+    IKET_TRY(make_room(b, size, err));
+    memcpy(b->data + b->used, data, size);
+    b->used += size;
     return 0;
 }
+
+static int add_text(bytes *b, const char *text, iket_error *err) { return add_bytes(b, text, strlen(text), err); }
 
 static int begin_array(group *g, const char *text, iket_error *err) {
     g->ends_array = 1;
     g->has_rows = 0;
-    return add_text(g, text, err);
+    return add_text(g->bytes, text, err);
 }
 
 // What a launch says before its rows.
@@ -237,17 +247,9 @@ static void write_head(iket_sink *s, const iket_trace *trace, const iket_launch 
     if (l->host_end != 0) iket_sink_printf(s, ",\"hostEndNs\":%llu", (unsigned long long)l->host_end);
 }
 
-static int add_to_group(void *context, const void *data, size_t size, iket_error *err) {
-    group *g = context;
-    IKET_TRY(make_room(g, size, err));
-    memcpy(g->data + g->used, data, size);
-    g->used += size;
-    return 0;
-}
-
 static int begin_launch(const json_writer *w, group *g, const entry *e, iket_error *err) {
     iket_sink sink;
-    IKET_TRY(iket_sink_open(&sink, 4 * ROW_BYTES, add_to_group, g, err));
+    IKET_TRY(iket_sink_open(&sink, 4 * ROW_BYTES, add_bytes, g->bytes, err));
     iket_sink_text(&sink, e->before != NULL ? e->before : ",\n");
     write_head(&sink, w->trace, &w->trace->launches[e->launch]);
     int result = iket_sink_close(&sink, err);
@@ -256,8 +258,8 @@ static int begin_launch(const json_writer *w, group *g, const entry *e, iket_err
 
 static int end_launch(const json_writer *w, group *g, const entry *e, iket_error *err) {
     IKET_TRY(begin_array(g, "],\"warpLifetimes\":[", err));
-    IKET_TRY(write_lifetimes(w, g, &w->trace->launches[e->launch], err));
-    return add_text(g, "]}", err);
+    IKET_TRY(write_lifetimes(w, g->bytes, &w->trace->launches[e->launch], err));
+    return add_text(g->bytes, "]}", err);
 }
 
 // ---- the walk -------------------------------------------------------------------------------------------------------
@@ -296,81 +298,57 @@ static int encode_group(const json_writer *w, group *g, iket_error *err) {
     return result;
 }
 
-// ---- rounds of groups -----------------------------------------------------------------------------------------------
+// ---- groups ---------------------------------------------------------------------------------------------------------
 
-static uint64_t round_events(const json_writer *w) {
-    uint64_t events = (uint64_t)iket_pool_threads(w->pool) * ROUND_EVENTS_OF_A_THREAD;
-    return events > ROUND_EVENTS ? events : ROUND_EVENTS;
-}
-
-// Cuts the next groups off the walk.
-static int plan_round(json_writer *w, iket_error *err) {
-    unsigned turn = w->turn;
-    uint64_t left = round_events(w), most = left;
-    w->group_count[turn] = 0;
-    while (w->next.entry < w->entry_count && left > 0) {
-        size_t n = w->group_count[turn], before = w->group_capacity[turn];
-        IKET_TRY(IKET_RESERVE(w->groups[turn], n, w->group_capacity[turn], 1, err));
-        memset(w->groups[turn] + before, 0, (w->group_capacity[turn] - before) * sizeof(group));
-        group *g = &w->groups[turn][n];
+// Cuts the walk into groups.
+static int plan_groups(json_writer *w, iket_error *err) {
+    position at;
+    start_at(w, &at, 0);
+    while (at.entry < w->entry_count) {
+        IKET_TRY(IKET_RESERVE(w->groups, w->group_count, w->group_capacity, 1, err));
+        group *g = &w->groups[w->group_count++];
         uint64_t events = 0;
-        g->from = w->next;
-        g->used = 0;
-        g->direct = g->begins_with_row = g->ends_array = g->has_rows = 0;
+        *g = (group){.from = at};
         do {
-            position p = w->next;
+            position p = at;
             uint64_t of_step = step(w, &p);
             if (events > 0 && events + of_step > GROUP_EVENTS) break;
             events += of_step;
-            w->next = p;
-        } while (events < GROUP_EVENTS && w->next.entry < w->entry_count);
-        g->to = w->next;
-        g->direct = events > most;
-        w->group_count[turn]++;
-        left -= events < left ? events : left;
+            at = p;
+        } while (events < GROUP_EVENTS && at.entry < w->entry_count);
+        g->to = at;
+        g->direct = events > DIRECT_EVENTS;
     }
     return 0;
 }
 
-static int write_group(json_writer *w, group *g, iket_error *err) {
-    if (g->direct) {
-        // Nothing of it has been passed on before its first row, so that the comma can still be left out.
-        g->ends_array = !w->array_has_rows;
-        IKET_TRY(encode_group(w, g, err));
-        w->array_has_rows |= g->has_rows;
-        if (g->ends_array) w->array_has_rows = g->has_rows;
-        iket_sink_write(w->sink, g->data, g->used);
-        free(g->data);
-        g->data = NULL;
-        g->capacity = g->used = 0;
-        return 0;
-    }
-    size_t skipped = g->begins_with_row && !w->array_has_rows;
-    iket_sink_write(w->sink, g->data + skipped, g->used - skipped);
-    if (g->ends_array || g->has_rows) w->array_has_rows = g->has_rows;
-    return 0;
-}
-
-// Call 0 writes the round before, the others encode.
-static int write_or_encode(void *context, size_t index, iket_error *err) {
+static int make_group(void *context, size_t index, unsigned slot, iket_error *err) {
     json_writer *w = context;
-    if (index > 0) {
-        group *g = &w->groups[w->turn][index - 1];
-        return g->direct ? 0 : encode_group(w, g, err);
+    group *g = &w->groups[index];
+    g->bytes = &w->bytes[slot];
+    g->bytes->used = 0;
+    return g->direct ? 0 : encode_group(w, g, err);
+}
+
+static int write_group(void *context, size_t index, unsigned slot, iket_error *err) {
+    (void)slot;
+    json_writer *w = context;
+    group *g = &w->groups[index];
+    if (g->direct) {
+        g->ends_array = !w->array_has_rows; // so that its first row has a comma or not
+        IKET_TRY(encode_group(w, g, err));
     }
-    for (size_t i = 0; i < w->group_count[!w->turn]; i++) IKET_TRY(write_group(w, &w->groups[!w->turn][i], err));
-    w->group_count[!w->turn] = 0;
+    size_t skipped = !g->direct && g->begins_with_row && !w->array_has_rows;
+    iket_sink_write(w->sink, g->bytes->data + skipped, g->bytes->used - skipped);
+    if (g->ends_array || g->has_rows) w->array_has_rows = g->has_rows;
     return w->sink->failed ? iket_fail(err, "%s", w->sink->error.message) : 0;
 }
 
 static int write_launches(json_writer *w, iket_error *err) {
-    start_at(w, &w->next, 0);
-    do {
-        IKET_TRY(plan_round(w, err));
-        IKET_TRY(iket_pool_run(w->pool, w->group_count[w->turn] + 1, write_or_encode, w, err));
-        w->turn = !w->turn;
-    } while (w->group_count[!w->turn] > 0);
-    return 0;
+    w->bytes = calloc(iket_pool_slots(w->pool), sizeof *w->bytes);
+    if (w->bytes == NULL) return iket_fail(err, "out of memory (%u threads)", iket_pool_threads(w->pool));
+    IKET_TRY(plan_groups(w, err));
+    return iket_pool_run_ordered(w->pool, w->group_count, make_group, write_group, w, err);
 }
 
 // ---- the order of launches ------------------------------------------------------------------------------------------
@@ -466,10 +444,9 @@ static void write_meta(json_writer *w) {
 }
 
 static void free_writer(json_writer *w) {
-    for (int turn = 0; turn < 2; turn++) {
-        for (size_t i = 0; i < w->group_capacity[turn]; i++) free(w->groups[turn][i].data);
-        free(w->groups[turn]);
-    }
+    for (unsigned i = 0; i < iket_pool_slots(w->pool) && w->bytes != NULL; i++) free(w->bytes[i].data);
+    free(w->bytes);
+    free(w->groups);
     for (size_t i = 0; i < w->entry_count; i++) free(w->entries[i].before);
     free(w->entries);
     free(w->decls);

@@ -334,7 +334,8 @@ static void free_encoder(iket_pf_encoder *e) {
     free(e);
 }
 
-int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, const iket_flows *flows, iket_pool *pool, iket_sink *sink, iket_pftrace_facts *facts, iket_error *err) {
+int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection, const iket_flows *flows, iket_pool *pool, iket_sink *sink,
+                       iket_pftrace_facts *facts, iket_error *err) {
     iket_pf_encoder *e = calloc(1, sizeof *e);
     if (e == NULL) return iket_fail(err, "out of memory (an encoder)");
     e->pf = (iket_pf){.trace = trace, .selection = selection, .sink = sink};

@@ -64,8 +64,8 @@ static inline unsigned iket_pf_payload_class(iket_payload payload, uint64_t *bit
 
 // Writes the packet at `at`, where there is room for IKET_PF_EVENT_BYTES, and returns its end. `delta`: time since the
 // packet with a time before it. extra: what its unclosed and recorded fields say; NULL: neither.
-static inline uint8_t *iket_pf_put_event(uint8_t *at, uint64_t delta, unsigned type, uint64_t track, uint64_t name_iid, unsigned category, unsigned payload_class, uint64_t payload_bits,
-                                         const iket_pf_extra *extra) {
+static inline uint8_t *iket_pf_put_event(uint8_t *at, uint64_t delta, unsigned type, uint64_t track, uint64_t name_iid, unsigned category,
+                                         unsigned payload_class, uint64_t payload_bits, const iket_pf_extra *extra) {
     uint8_t *packet = at, *event;
     at[0] = 0x0A;
     at[2] = 8 << 3;
