@@ -4,7 +4,8 @@
 
 A block (between lines of ```) whose lines begin with a tool of ours, or a pipe into one, is run line by line in a folder of
 its own. Each line must end with 0 and print something, or write a file. Before a block the page's set-up is run: the lines after "; test: "
-in a man page, SETUP below for the README. "; test-skip: WHY" before a block leaves it out. A line that starts iket-serve
+in a man page, SETUP below for the README. "; test-skip: WHY" (in the README "<!-- test-skip: WHY -->") before a block leaves
+it out. A line that starts iket-serve
 must print its address, answer there, and end with 0 after SIGINT. In a man page, the examples of --help must be among them.
 """
 import os
@@ -25,6 +26,8 @@ SETUP = {
         "cp $FIXTURES/collector/features/expected.trace.json.gz old.trace.json.gz",
         "iket-decode --quiet --emit json --name iket_pid_0x2a --output-dir made dump.bin",
         "mv made/iket_pid_0x2a.trace.json .",
+        "cp iket_pid_0x2a.trace.json before.trace.json",
+        "cp iket_pid_0x2a.trace.json after.trace.json",
     ]
 }
 SECONDS = 120
@@ -46,7 +49,7 @@ def blocks(text):
                 block, skip = None, False
         elif block is not None:
             block.append(line)
-        elif line.startswith("; test-skip: "):
+        elif line.startswith(("; test-skip: ", "<!-- test-skip: ")):
             skip = True
     return found
 
