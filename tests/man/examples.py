@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """examples.py PAGE.scd.in|README.md: the examples that a page shows do what they should.
 
-A block (between lines of ```) whose lines begin with a tool of ours, or a pipe into one, is run line by line in a folder of
-its own. Each line must end with 0 and print something, or write a file. Before a block the page's set-up is run: the lines after "; test: "
-in a man page, SETUP below for the README. "; test-skip: WHY" (in the README "<!-- test-skip: WHY -->") before a block leaves
-it out. A line that starts iket-serve
-must print its address, answer there, and end with 0 after SIGINT. In a man page, the examples of --help must be among them.
+A block (between lines of ```) in which a line begins with a tool of ours, or pipes into one, is run line by line in a folder
+of its own. Each line must end with 0 and print something, or write a file. Before a block the page's set-up is run: the lines
+after "; test: " in a man page, SETUP below for the README. "; test-skip: WHY" before a block leaves it out (in the README
+"<!-- test-skip: WHY -->"). A line that starts iket-serve must print its address, answer there, and end with 0 after SIGINT.
+In a man page, the examples of --help must be among them.
 """
 import os
 import pathlib
