@@ -359,8 +359,9 @@ def never_ends_before_it_starts():
 @case
 def closed_before_it_started():
     "A pop or token end with a time before the start: the range ends where it starts, the record keeps its time"
-    return one_chunk(n(320, 1) + n(288, 31) + n(640, 7, 1) + n(608, 7, 2), span("outer", 11, at(1, 320), at(31, 288), end=320),
-                     span("tokp", 14, at(7, 640, U32, 1), at(7, 608, U32, 2), end=640, type_=1))
+    # Not read again: a range of a trace.json has one time for its end and its closing record in our model.
+    return Case(dump(chunk(n(320, 1) + n(288, 31) + n(640, 7, 1) + n(608, 7, 2))), one_warp(
+        span("outer", 11, at(1, 320), at(31, 288), end=320), span("tokp", 14, at(7, 640, U32, 1), at(7, 608, U32, 2), end=640, type_=1)), again=False)
 
 
 # ---- 4.4 records that cannot be read ----------------------------------------------------------------------------------
