@@ -27,7 +27,8 @@ SECONDS = 60
 class Case:
     """files: {name: bytes or object (written as JSON)}. arguments: of iket-decode, after --emit json; the inputs.
     want: facts.facts(...), compared with the trace.json; None: there must be no output.
-    again: whether the trace.json, read again, must say the same. status: the exit status. says: regular expressions that stderr must match, each on one line. silent: must not match."""
+    again: whether the trace.json, read again, must say the same. status: the exit status. says: regular expressions that
+    stderr must match, each on one line. silent: must not match."""
 
     def __init__(self, files, want=None, status=0, says=(), silent=(), arguments=None, prepare=None, again=True):
         if not isinstance(files, dict):
@@ -70,6 +71,18 @@ def decode(folder, name, *arguments):
     return subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
 
 
+def read_again(check, folder, output):
+    """What a second run makes otherwise of the first one's trace.json."""
+    done = decode(folder, "again", output.relative_to(folder))
+    if done.returncode != 0:
+        yield f"its own trace.json is refused: {done.stderr.decode(errors='replace')}"
+        return
+    first, second = (check.canonical(json.loads(path.read_bytes())) for path in (output, output.with_name("again.trace.json")))
+    found = check.difference(first, second)
+    if found:
+        yield f"read again from its trace.json: {found}"
+
+
 def problems(one, folder):
     """What is not as it must be, as lines; last of all what stderr was."""
     one.write(folder)
@@ -97,15 +110,8 @@ def problems(one, folder):
         found = check.difference(want, got)
         if found:
             yield found
-        again = decode(folder, "again", "out/t.trace.json") if one.again else None
-        if again is None:
-            pass
-        elif again.returncode != 0:
-            yield f"its own trace.json is refused: {again.stderr.decode(errors='replace')}"
-        else:
-            found = check.difference(check.canonical(json.loads(output.read_bytes())), check.canonical(json.loads((folder / "out" / "again.trace.json").read_bytes())))
-            if found:
-                yield f"read again from its trace.json: {found}"
+        if one.again:
+            yield from read_again(check, folder, output)
     elif one.want is not None:
         yield "no trace.json"
     yield stderr
