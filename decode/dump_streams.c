@@ -22,7 +22,7 @@ typedef struct grid {
 
 typedef struct run { // a launch under construction
     uint64_t begin;    // startTs of its first seq-0 chunk
-    uint64_t earliest; // least startTs of its chunks
+    uint64_t earliest; // least startTs of its chunks, those left out aside
     uint64_t grid_id;
     uint32_t older;    // run + 1
     uint32_t number;   // among the runs of its grid
@@ -150,7 +150,8 @@ static int assign_later_chunk(assembly *a, iket_chunk *chunk, iket_error *err) {
     uint64_t start = iket_u64(chunk->at + CHUNK_START);
     uint32_t *place = find_place(a, chunk->at);
     uint32_t link = *place;
-    while (link != 0 && begin_of(a, link) > start) link = a->parts[link - 1].older;
+    // A launch has a stream by its first chunk: what other chunks without theirs were put there must not matter, nor their order.
+    while (link != 0 && (begin_of(a, link) > start || iket_u32(a->parts[link - 1].key + CHUNK_SEQ) != 0)) link = a->parts[link - 1].older;
     if (link == 0) {
         grid *g = find_grid(a, iket_u64(chunk->at + CHUNK_GRID));
         if (g->newest == 0) IKET_TRY(begin_run(a, g, start, err));
@@ -220,6 +221,7 @@ static int check_part(assembly *a, part *p, iket_error *err) {
             continue;
         }
         if (iket_u32(at + CHUNK_DROPPED) > dropped) dropped = iket_u32(at + CHUNK_DROPPED);
+        if (iket_u64(at + CHUNK_START) < a->runs[p->run].earliest) a->runs[p->run].earliest = iket_u64(at + CHUNK_START);
         order[kept++] = order[i];
     }
     p->count = kept;
@@ -233,12 +235,7 @@ static int order_chunks(assembly *a, iket_error *err) {
     iket_dump *d = a->dump;
     a->order = malloc((d->chunk_count + 1) * sizeof *a->order);
     if (a->order == NULL) return iket_fail(err, "%s: out of memory (%zu chunks)", d->trace->path, d->chunk_count);
-    for (size_t i = 0; i < d->chunk_count; i++) {
-        a->parts[d->chunks[i].stream].count++;
-        run *r = &a->runs[a->parts[d->chunks[i].stream].run];
-        uint64_t start = iket_u64(d->chunks[i].at + CHUNK_START);
-        if (start < r->earliest) r->earliest = start;
-    }
+    for (size_t i = 0; i < d->chunk_count; i++) a->parts[d->chunks[i].stream].count++;
     uint32_t first = 0;
     for (size_t i = 0; i < a->part_count; i++) {
         a->parts[i].first = first;
@@ -368,11 +365,13 @@ static int add_launch(assembly *a, const run *r, const part *first, iket_error *
         l->block_dim[axis] = iket_u32(first->head + CHUNK_BLOCK_DIM + 4 * axis);
     }
     uint64_t kernel_id = iket_u64(first->head + CHUNK_KERNEL);
-    iket_known_launch *k = dump->known_count > 0 ? known_launch(dump, r->grid_id, r->number, find_grid(a, r->grid_id)->run_count, r->begin) : NULL;
+    iket_known_launch *k = dump->known_count > 0 ? known_launch(dump, r->grid_id, r->number, find_grid(a, r->grid_id)->run_count, r->earliest) : NULL;
     if (k != NULL) {
         k->used = 1;
-        if (k->grid_dim[0] != 0) memcpy(l->grid_dim, k->grid_dim, sizeof l->grid_dim);
-        if (k->block_dim[0] != 0) memcpy(l->block_dim, k->block_dim, sizeof l->block_dim);
+        for (int axis = 0; axis < 3; axis++) {
+            if (k->grid_dim[axis] != 0) l->grid_dim[axis] = k->grid_dim[axis];
+            if (k->block_dim[axis] != 0) l->block_dim[axis] = k->block_dim[axis];
+        }
         l->host_start = k->host_start;
         l->host_end = k->host_end;
         l->graph_key = k->graph_key;

@@ -173,7 +173,8 @@ static int read_facts(collector *c, iket_launch *l, launch_facts *f, iket_error 
 // ---- warp buffers ---------------------------------------------------------------------------------------------------
 
 static int note_corrupt(collector *c, const launch_facts *f, uint64_t index, uint64_t count, const char *why, iket_error *err) {
-    c->trace->diagnostics.corruptChunks += count;
+    uint64_t *corrupt = &c->trace->diagnostics.corruptChunks;
+    *corrupt = count > UINT64_MAX - *corrupt ? UINT64_MAX : *corrupt + count; // never back to 0: a grid may be of any size
     uint64_t at = f->offset + times(index, f->warp_bytes);
     return iket_model_note(c->trace, err, "iket.data.bin: byte 0x%llx: corrupt warp buffer: %s (left out)", (unsigned long long)at, why);
 }

@@ -194,6 +194,14 @@ def grid_of_absurd_size():
 
 
 @case
+def grids_of_absurd_size():
+    "Two of them are no less: the count of what is corrupt stops at its greatest instead of going through 0"
+    big = 0xFFFFFFFF
+    absurd = [run(i, dims=(big, big, big), block=(big, big, big), offset=1000) for i in (2, 3)]
+    return Case(files(buffer(n(32, 4)), [run(), *absurd]), facts(of(warp(mark("k", 32))), corruptChunks=(1 << 64) - 1), says=["corrupt|wholly"])
+
+
+@case
 def buffers_of_absurd_size():
     "warpBufferSize 0, below a header, or past the file"
     return Case(files(buffer(n(32, 4)), [run(), run(2, warp_bytes=0), run(3, warp_bytes=12), run(4, warp_bytes=(1 << 64) - 1)]), facts(of(warp(mark("k", 32))), corruptChunks=3))

@@ -123,6 +123,34 @@ def later_chunk_of_an_older_replay():
         run_of(replay_warp(0, 0), replay_warp(0, 1, (1, REPLAY + 640)), grid=7, dims=(2, 1, 1)), run_of(replay_warp(1, 0), grid=7, dims=(2, 1, 1))))
 
 
+def _orphan(order):
+    """Warp 1 lost its chunk 0; its chunk 1 began in replay 0, its chunk 2 in replay 1. The chunks stand in this order."""
+    lost = [chunk(n(96, 5, 1), grid=7, warp=1, seq=1, start=T + 64, end=T + 128), chunk(n(9728, 5, 2), grid=7, warp=1, seq=2, start=T + 9696, end=T + 9760)]
+    return Case(dump(chunk(n(32, 4), grid=7, end=T + 640), chunk(n(9632, 4), grid=7, start=T + 9600, end=T + 10240), *[lost[i] for i in order]), facts(
+        run_of(warp(mark("k", 32), end=640), warp(mark("v", 96, I32, 1), warp=1, start=64, end=128), grid=7),
+        run_of(warp(mark("k", 9632), start=9600, end=10240), warp(mark("v", 9728, I32, 2), warp=1, start=9696, end=9760), grid=7), missingChunks=3))
+
+
+@case
+def orphans_of_two_replays():
+    "A chunk whose stream lost its first one belongs to the launch that it began in, whatever another such chunk did"
+    return _orphan([0, 1])
+
+
+@case
+def orphans_of_two_replays_the_later_first():
+    "…in any order of the file"
+    return _orphan([1, 0])
+
+
+@case
+def order_by_the_chunks_that_are_kept():
+    "A chunk that is left out has no say in the order of launches"
+    return Case(dump(chunk(n(672, 4), grid=5, start=T + 640, end=T + 960), chunk(n(992, 4), grid=5, seq=1, start=T + 960),
+                     chunk(grid=5, seq=1, start=T), chunk(n(352, 4), grid=9, start=T + 320)), facts(
+        run_of(warp(mark("k", 352), start=320), grid=9), run_of(warp(mark("k", 672), mark("k", 992), start=640), grid=5), corruptChunks=1))
+
+
 @case
 def launches_of_their_own():
     "Other grid ids are other launches; they stand in the order of their earliest startTs, then of the grid id"
@@ -178,6 +206,21 @@ def kernel_of_the_launch():
         run_of(warp(mark("k", 3232), start=3200, end=6400), grid=2, kernel="kernel_0x30"),
         run_of(warp(mark("k", 6432), start=6400, end=9600), grid=3, kernel="by_chunk"),
         run_of(warp(mark("k", 9632), start=9600, end=12800), grid=4, kernel="kernel_0xabcdef0123")))
+
+
+@case
+def dimensions_that_the_host_left_out():
+    "A dimension or kernel that is 0 in LNCH is the chunk's"
+    return Case(header() + meta(module([info()] + EVENTS)) + lnch(launch(1, 0, (0, 4, 0), (64, 0, 1)))
+                + warps(chunk(n(32, 4), kernel_id=0x10, dims=(9, 8, 7), block=(96, 2, 3))) + done(),
+                facts(run_of(warp(mark("k", 32)), kernel="kernel_0x10", dims=(9, 4, 7), block=(64, 2, 1))))
+
+
+@case
+def host_times_tell_replays():
+    "More LNCH entries of a grid than launches: the host's times say which one left chunks"
+    return Case(header() + meta(module([info()] + EVENTS)) + lnch(launch(1, 0x10, start=T - 900, end=T - 500), launch(1, 0x20, start=T - 64, end=T + 9600))
+                + warps(chunk(n(32, 4))) + done(), facts(run_of(warp(mark("k", 32)), kernel="kernel_0x20")))
 
 
 @case

@@ -3,7 +3,7 @@
 """differential.py [--count N] [--first N] [--seed S] [--keep FOLDER] [--only KIND] [--unchanged]
 
 iket-decode against reference.py on damaged input. Every mutant is one of the golden inputs, or of those that
-tests/badinput builds, with one to three changes; both decoders must find the same facts and the same counters, or both
+tests/badinput builds, with one to three changes, or a dump of random streams; both decoders must find the same facts and the same counters, or both
 must refuse it. Mutant n of a seed is always the same one. Those that differ are said, and written to FOLDER with --keep.
 
 A difference is settled by doc/FORMAT.md: it says which of the two is wrong, or must say more.
@@ -19,12 +19,11 @@ import subprocess
 import sys
 import tempfile
 
-import mutants
-import reference
-
 FIXTURES = pathlib.Path(os.environ["IKET_FIXTURES"])
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "badinput"))
 import case  # noqa: E402
+import mutants  # noqa: E402
+import reference  # noqa: E402
 
 
 def module(path, name):
@@ -115,6 +114,8 @@ def main():
     options.add_argument("--unchanged", action="store_true", help="the inputs themselves")
     options = options.parse_args()
     known = {n: files for n, files in sources().items() if n.startswith(options.only)}
+    if not options.unchanged and "built".startswith(options.only[:5]):
+        known.update({f"built/{i}": {} for i in range(len(known) // 4 + 1)})
     names, bad, kinds = sorted(known), 0, collections.Counter()
     with tempfile.TemporaryDirectory(prefix="iket-differential-") as scratch:
         for n in range(options.first, len(names) if options.unchanged else options.first + options.count):

@@ -8,6 +8,8 @@ import json
 import struct
 import zlib
 
+import dump_builder as b
+
 # name: offset, bytes
 CHUNK = {"magic": (0, 4), "header": (4, 2), "flags": (6, 2), "module": (8, 8), "kernel": (16, 8), "grid": (24, 8), "start": (32, 8), "end": (40, 8),
          "cta": (48, 4), "gridDim": (60, 4), "blockDim": (72, 4), "rank": (84, 4), "warp": (88, 2), "lane": (90, 2), "sm": (92, 4), "seq": (96, 4),
@@ -231,9 +233,11 @@ DUMP = [chunk_field] * 6 + [chunk_flags, chunk_records, chunk_records, chunk_use
 
 
 def mutate_dump(rng, files):
-    done, data = [], files["dump.bin"]
+    done, data, changes = [], files.get("dump.bin"), rng.choice([1, 1, 1, 2, 3])
+    if data is None:
+        data, changes = built_dump(rng), rng.choice([0, 0, 1])
     parts = DumpParts(data)
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+    for _ in range(changes):
         if parts.chunks():
             done.append(rng.choice(DUMP)(rng, parts))
     data = parts.join(rng)
@@ -286,6 +290,46 @@ def mutate_meta(rng, text, done):
     return json.dumps(meta).encode()
 
 
+# ---- dumps of random streams ------------------------------------------------------------------------------------------------
+
+def some_records(rng, time, most, wide):
+    out = b""
+    for _ in range(rng.randrange(most)):
+        time += rng.choice([0, 32, 32, 64, 960, -32, -640, 1 << 19, 1 << 21, -(1 << 19)])
+        id_ = rng.choice([1, 1, 2, 3, 3, 4, 5, 6, 7, 7, 31, 31, 31] + [0, 8] * (rng.random() < 0.1))
+        payload = rng.getrandbits(64) if id_ in (2, 5, 6, 7) else None
+        out += b.native(time, id_, payload, 8 if id_ == 6 else 4, wide)
+    return out, time
+
+
+def built_dump(rng):
+    """A few streams of a few launches, of which many share a gridId; chunks in any order, some lost: rules 4.1 to 4.3."""
+    chunks, hosts = [], []
+    for run in range(rng.randrange(1, 6)):
+        grid, begin = rng.choice([7, 7, 7, 8]), b.T + run * rng.choice([0, 320, 6400, 9600])
+        if rng.random() < 0.5:
+            hosts.append(b.launch(grid, rng.choice([0, 16, 17]), rng.choice([(0, 0, 0), (4, 1, 1), (0, 2, 1)]), rng.choice([(0, 0, 0), (64, 2, 1)]),
+                                  start=rng.choice([0, begin - 100, begin]), end=rng.choice([0, begin, begin + 5000]), key=rng.choice(["", "", "g:0", "g:1"])))
+        for _ in range(rng.randrange(1, 4)):
+            place = {"cta": rng.choice([(0, 0, 0), (1, 0, 0), (0, 1, 0)]), "warp": rng.choice([0, 0, 1]), "lane": rng.choice([0, 0, 0, 5])}
+            time = begin + rng.choice([0, 32, 320, 640])
+            for seq in range(rng.randrange(1, 4)):
+                wide, closed = rng.random() < 0.2, rng.random() < 0.8
+                records, end = some_records(rng, time, 8, wide)
+                end = rng.choice([end, max(end, time), end + 32, end + 640, 0])
+                chunks.append(b.chunk(records, grid=grid, seq=seq, start=time, end=end if closed or rng.random() < 0.2 else 0, closed=closed, wide=wide, kernel_id=rng.choice([0, 16, 17]),
+                                      sm=rng.choice([3, 3, 3, 4]), dims=rng.choice([(2, 2, 1), (1, 1, 1)]), dropped=rng.choice([0, 0, seq]), **place,
+                                      size=rng.choice([None, None, 1024]), module_id=rng.choice([0, 0, 0, 0xA0, 9])))
+                time = max(time, end)
+    rng.shuffle(chunks)
+    del chunks[len(chunks) - rng.choice([0, 0, 0, 1, 2]):]
+    modules = [b.module([b.info()] + b.EVENTS, 0xA0)] + [b.module([b.info()] + b.EXTENDED_EVENTS, 0xB0)] * (rng.random() < 0.2)
+    rng.shuffle(hosts)
+    half = rng.randrange(len(chunks) + 1)
+    return (b.header() + b.meta(*modules) + b.kern(b.kernel(16, "sixteen"), b.kernel(17, "")) + b.lnch(*hosts) + b.warps(*chunks[:half]) + b.warps(*chunks[half:])
+            + b.loss((7, rng.randrange(4), 1)) * rng.randrange(2) + b.done(len(chunks), rng.choice([0, 0, 5])))
+
+
 # ---- the collector's files --------------------------------------------------------------------------------------------------
 
 def buffers(rng, data, launches):
@@ -319,7 +363,7 @@ def launch_fields(rng, document, launches):
     if what in ("offset", "size"):
         l["dataRef"][what] = max(0, l["dataRef"][what] + rng.choice([-1, 1]) * rng.choice([1, 4, 16, l["warpBufferSize"], 100000]))
     elif what == "warpBufferSize":
-        l[what] = rng.choice([l[what] + 4, l[what] - 4, l[what] + 1, l[what] * 2, l[what] // 2, 20, 16, 1 << 31])
+        l[what] = min((1 << 64) - 1, rng.choice([l[what] + 4, l[what] - 4, l[what] + 1, l[what] * 2, l[what] // 2, 20, 16, 1 << 31]))
     elif what == "canDecode":
         l[what] = not l[what]
     elif what == "cluster":
@@ -332,7 +376,7 @@ def launch_fields(rng, document, launches):
     elif what == "kernelName":
         l[what] = rng.choice([x["kernelName"] for x in document["launches"]] + ["other"])
     else:
-        l[what] += rng.choice([-1, 1])
+        l[what] = abs(l[what] + rng.choice([-1, 1]))
     return what
 
 
@@ -373,10 +417,11 @@ def mutate_collector(rng, files):
             done.append(rng.choice([lambda: buffers(rng, data, launches), lambda: buffers(rng, data, launches), lambda: launch_fields(rng, document, launches),
                                     lambda: schema(rng, document)])())
     if rng.random() < 0.1:
-        data = data[:rng.randrange(len(data) + 1)]
+        data = data[:rng.randrange(min(1, len(data)), len(data) + 1)]
         done.append("cut off")
     return {"iket.data.bin": bytes(data), "iket.data.json": json.dumps(document).encode()}, done
 
 
 def mutate(rng, files):
-    return (mutate_dump if "dump.bin" in files else mutate_collector)(rng, files)
+    """files: {} is a dump of random streams."""
+    return (mutate_collector if "iket.data.bin" in files else mutate_dump)(rng, files)

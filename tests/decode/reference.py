@@ -58,7 +58,7 @@ def read_chunks(data, declared, default, crc_failed, count):
         cut = declared > len(data) and len(data) - at < 128
         if cut:
             break  # nothing but a cut-off chunk, truncated says it all
-        if len(data) - at >= 4 and u32(data, at) == 0:
+        if default and len(data) - at >= 4 and u32(data, at) == 0:
             at += default
             continue
         chunk = chunk_at(data, at, declared, default)
@@ -86,10 +86,12 @@ class Dump:
             raise Refused("no dump")
         version, header = struct.unpack_from("<2I", data, 8)
         self.context, self.chunk_bytes = struct.unpack_from("<QI", data, 32)
-        if version != 1 or header != 64 or self.chunk_bytes not in [256 << i for i in range(9)]:
+        if version != 1 or header != 64:
             raise Refused("file header")
+        if self.chunk_bytes not in [256 << i for i in range(9)]:
+            self.chunk_bytes = 0  # section 8: then every chunk says its own
         at = 64
-        while len(data) - at >= 24:
+        while not self.done and len(data) - at >= 24:
             kind, crc, size = struct.unpack_from("<4sIQ", data, at)
             body = data[at + 24:at + 24 + size]
             self.section(kind, crc, size, body)
@@ -210,12 +212,13 @@ def replays_of(chunks, count):
 
 
 def match_host(replays, entries):
-    """Section 8: in their order, the last entry for the rest; where some left no chunk, the first free one whose times hold it."""
+    """Section 8: in their order, the last entry for the rest; where some left no chunk, the first free one whose times hold its begin."""
     out, used = [], set()
     for i, replay in enumerate(replays):
         at = min(i, len(entries) - 1)
+        begin = replay.earliest()
         if len(entries) > len(replays):
-            at = next((k for k, e in enumerate(entries) if k not in used and e["start"] and e["start"] <= replay.began and (not e["end"] or replay.began <= e["end"])), at)
+            at = next((k for k, e in enumerate(entries) if k not in used and e["start"] and e["start"] <= begin and (not e["end"] or begin <= e["end"])), at)
         used.add(at)
         out.append(entries[at] if entries else None)
     return out
@@ -307,11 +310,13 @@ def read_collector(data, document):
             first = [l["enabledCluster"][a] * s for a, s in zip("xyz", size)]
         if os.path.basename(l["dataRef"]["filename"]) != l["dataRef"]["filename"]:
             raise Refused("dataRef.filename leads elsewhere")
-        warps, step = -(-block[0] * block[1] * block[2] // 32), l["warpBufferSize"]
+        warps, step = -(-min(block[0] * block[1] * block[2], MAX) // 32), l["warpBufferSize"]
         begin = l["dataRef"]["offset"]
         end = min(begin + l["dataRef"]["size"], len(data))
         total = min(size[0] * size[1] * size[2] * warps, MAX)
-        fit = min(max(end - begin, 0) // step, total) if step else 0
+        if step < 20 and l["dataRef"]["size"] == 0:
+            continue
+        fit = min(max(end - begin, 0) // step, total) if step >= 20 else 0  # section 8: fewer hold no warp
         count["corruptChunks"] += total - fit
         for n in range(fit):
             cta, warp = divmod(n, warps)

@@ -26,8 +26,8 @@ def u32(data, at):
 
 
 def text(raw):
-    """Names are valid UTF-8 whatever the input held: U+FFFD for each bad byte."""
-    return "".join("\ufffd" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in raw.decode("utf-8", "surrogateescape"))
+    """Names are valid UTF-8 whatever the input held: U+FFFD for each bad byte, and (section 8) for a NUL."""
+    return "".join("\ufffd" if c == "\0" or 0xDC80 <= ord(c) <= 0xDCFF else c for c in raw.decode("utf-8", "surrogateescape"))
 
 
 # ---- section 1: what a module declares ----------------------------------------------------------------------------------
@@ -40,11 +40,10 @@ class Module:
     def declare(self, id_, event, method, implied=False):
         if event.payload not in PAYLOADS:
             raise Refused(f"payload_type {event.payload}")
-        if id_ == 0:
-            return  # reserved, whatever is said of it
-        if not implied and method == 5:
+        if id_ != 0 and method == 5:
             self.extended = True
-        self.events[id_] = event
+        if implied or id_ not in (0, 31):  # reserved, whatever is said of them
+            self.events[id_] = event
 
     def range_of(self, event):
         """(range_type, range_scope, color): what stands there, or what holds without a declaration."""
@@ -89,12 +88,13 @@ def declared_name(raw, length, strings, kind):
 def module_of_symbols(symbols):
     module, seen = Module(), set()
     strings = dict(symbols)
-    for name, data in symbols:
+    for name, data in dict.fromkeys(symbols):  # section 8: an array that repeats is taken once
         if name.startswith(b"__iket_evt_decl_") and len(data) >= 60:
             id_, method, payload, pos, range_id, length = struct.unpack_from("<6I", data, 4)
-            if id_ not in seen:
-                seen.add(id_)
-                module.declare(id_, Event(declared_name(data[28:60], length, strings, b"evt"), pos, payload, range_id), method)
+            if id_ in seen:
+                raise Refused(f"two events of id {id_}")
+            seen.add(id_)
+            module.declare(id_, Event(declared_name(data[28:60], length, strings, b"evt"), pos, payload, range_id), method)
         if name.startswith(b"__iket_range_decl_") and len(data) >= 72:
             scope, range_id, color, type_ = struct.unpack_from("<4I", data, 4)
             module.ranges.setdefault(range_id, (type_, scope, color))
@@ -227,4 +227,4 @@ def trace_of(launches, count):
         (groups.setdefault(launch.key, []) if launch.key else trace["launches"]).append(launch.json)
     keys = "ctaId warpId smId tpcId gpcId".split()
     trace["locationTable"] = [dict(zip(keys, [list(p[0]), *p[1:]])) for p in places]
-    return {**trace, "graphLaunches": groups, "stringTable": list(names), "diagnostics": {k: count[k] for k in COUNTERS}}
+    return {**trace, "graphLaunches": groups, "stringTable": list(names), "diagnostics": {k: min(count[k], MAX) for k in COUNTERS}}
