@@ -114,7 +114,8 @@ static int module_exists(const iket_trace *trace, uint64_t id) {
 int iket_dump_meta(iket_dump *dump, const uint8_t *payload, size_t size, iket_error *err) {
     const uint8_t *at = payload, *end = payload + size;
     int damaged = 0;
-    while (!damaged && end - at >= 16) {
+    while (!damaged && at < end) {
+        if (end - at < 16) return 1; // no whole module
         uint64_t module_id = iket_u64(at);
         uint32_t bytes = iket_u32(at + 8), count = iket_u32(at + 12);
         const uint8_t *first = at + 16;

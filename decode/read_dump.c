@@ -21,6 +21,8 @@ enum {
 
 static uint64_t padded(uint64_t size) { return (size + 7) & ~UINT64_C(7); }
 
+static uint64_t plus(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; } // a count never turns over to 0
+
 // ---- sections -------------------------------------------------------------------------------------------------------
 // Each returns 0, 1 when an inner length leads outside of the section (what was read before stands), or -1.
 
@@ -69,7 +71,7 @@ static int read_known_launches(iket_dump *dump, const uint8_t *p, size_t size, i
 
 static int read_losses(iket_dump *dump, const uint8_t *p, size_t size) {
     for (; size >= LOSS_ITEM; p += LOSS_ITEM, size -= LOSS_ITEM) {
-        dump->lost_events += iket_u64(p + 8);
+        dump->lost_events = plus(dump->lost_events, iket_u64(p + 8));
         dump->trace->diagnostics.warpsWithoutChunk += iket_u32(p + 16);
     }
     return size > 0;
@@ -251,7 +253,7 @@ static int assemble(iket_dump *dump, iket_error *err) {
         if (name == IKET_UNKNOWN) return -1;
         IKET_TRY(iket_model_empty_kernel(trace, name, err));
     }
-    trace->diagnostics.droppedEvents += dump->lost_events;
+    trace->diagnostics.droppedEvents = plus(trace->diagnostics.droppedEvents, dump->lost_events);
     if (dump->done_dropped > trace->diagnostics.droppedEvents) trace->diagnostics.droppedEvents = dump->done_dropped;
     return iket_model_finish(trace, err);
 }

@@ -704,6 +704,13 @@ def declarations_lead_outside():
 
 
 @case
+def declarations_with_a_rest():
+    "…and a rest of META that is no module"
+    payload = module([info()] + EVENTS) + b"\1" * 8
+    return Case(header() + section("META", payload, 1) + warps(chunk(n(32, 4))) + done(), one_warp(mark("k", 32), corruptSections=1))
+
+
+@case
 def section_crc_of_warps():
     "A WARP section whose CRC fails is corrupt, but keeps the chunks whose own holds; every other one in it is corrupt"
     chunks = [chunk(n(32, 4)), chunk(n(64, 4), warp=1, crc=0), chunk(n(96, 4), warp=2, closed=False, size=256)]
@@ -752,6 +759,13 @@ def dropped_by_the_streams():
         chunk(n(32, 4), end=T + 640, dropped=3), chunk(n(672, 4), seq=1, start=T + 640, end=T + 1280, dropped=7), chunk(n(64, 4), lane=3, dropped=4, end=T + 1280))
         + loss((1, 2, 5), (9, 1, 1)) + done(3, dropped=13))
     return Case(data, one_warp(mark("k", 32), mark("k", 672), mark("k", 64), end=1280, droppedEvents=7 + 4 + 3, warpsWithoutChunk=6))
+
+
+@case
+def dropped_more_than_fits():
+    "The count of what LOSS says stops at its greatest instead of going through 0"
+    data = header() + meta(module([info()] + EVENTS)) + warps(chunk(n(32, 4))) + loss((1, 1 << 63, 1), (2, 1 << 63, 1)) + done()
+    return Case(data, one_warp(mark("k", 32), droppedEvents=(1 << 64) - 1, warpsWithoutChunk=2))
 
 
 @case

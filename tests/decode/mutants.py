@@ -61,7 +61,7 @@ class DumpParts:
 
     def join(self, rng):
         """Bytes again; a section's CRC is made right unless it was wrong before or is left wrong on purpose."""
-        out = bytearray(self.header)
+        out, self.heads = bytearray(self.header), []
         stale = rng.random() < 0.1
         for kind, crc, size, items, body in self.sections:
             body = b"".join(body) if isinstance(body, list) else bytes(body)
@@ -69,6 +69,7 @@ class DumpParts:
                 crc = 0
             elif not stale:
                 crc = zlib.crc32(body)
+            self.heads.append(len(out))
             out += kind + struct.pack("<IQII", crc, len(body), items, 0) + body + b"\0" * (-len(body) % 8)
         out += self.tail
         return out if self.whole or not self.sections else out[:-rng.randrange(1, 40)]
@@ -222,6 +223,18 @@ def declarations(rng, parts):
     return f"declaration at {at}"
 
 
+def meta_lengths(rng, parts):
+    """Lengths and counts of a META section: of a module, or of a symbol's name and data."""
+    known = [s[4] for s in parts.sections if s[0] == b"META" and len(s[4]) >= 16]
+    if not known:
+        return "nothing"
+    body = rng.choice(known)
+    symbols = [at - 8 for at in range(24, len(body), 4) if body[at:at + 7] == b"__iket_"]
+    at = rng.choice([8, 12] + [x + more for x in symbols for more in (0, 4)])
+    put(body, at, 4, tweak(rng, get(body, at, 4), 4))
+    return f"META length at {at}"
+
+
 def file_header(rng, parts):
     at, size = rng.choice([(0, 8), (8, 4), (12, 4), (16, 8), (24, 4), (28, 4), (32, 8), (40, 4), (48, 4)])
     put(parts.header, at, size, rng.choice([256, 512, 1024, 2048, 65536]) if at == 40 and rng.random() < 0.8 else tweak(rng, get(parts.header, at, size), size))
@@ -229,7 +242,7 @@ def file_header(rng, parts):
 
 
 DUMP = [chunk_field] * 6 + [chunk_flags, chunk_records, chunk_records, chunk_used, chunk_times, chunk_times, chunk_identity, chunk_identity, one_grid, one_grid,
-                            chunk_order, chunk_order, section_order, section_words, declarations, file_header]
+                            chunk_order, chunk_order, section_order, section_words, declarations, meta_lengths, file_header]
 
 
 def mutate_dump(rng, files):
@@ -241,6 +254,11 @@ def mutate_dump(rng, files):
         if parts.chunks():
             done.append(rng.choice(DUMP)(rng, parts))
     data = parts.join(rng)
+    if rng.random() < 0.05 and parts.heads:
+        at, size = rng.choice([(0, 4), (4, 4), (8, 8), (8, 8), (16, 4), (20, 4)])
+        at += rng.choice(parts.heads)
+        put(data, at, size, tweak(rng, get(data, at, size), size))
+        done.append(f"section header at {at}")
     if rng.random() < 0.1:
         data = data[:rng.randrange(64, len(data) + 1)]
         done.append("cut off")

@@ -78,10 +78,10 @@ def read_chunks(data, declared, default, crc_failed, count):
 
 
 class Dump:
-    def __init__(self, data):
+    def __init__(self, data, meta=None):
         self.count = collections.Counter()
         self.modules, self.kernels, self.host, self.chunks = {}, {}, [], []
-        self.dropped, self.lost, self.done = 0, 0, False
+        self.dropped, self.lost, self.done, self.replaced = 0, 0, False, meta is not None
         if data[:8] != b"IKETDUMP" or len(data) < 64:
             raise Refused("no dump")
         version, header = struct.unpack_from("<2I", data, 8)
@@ -112,6 +112,8 @@ class Dump:
             self.chunks += read_chunks(body, size, self.chunk_bytes, failed, self.count)
         if kind == b"DONE":
             self.done = True
+        if self.replaced and kind == b"META":
+            return  # section 1: by the meta.json, altogether
         read = {b"META": self.read_meta, b"KERN": self.read_kern, b"LNCH": self.read_lnch, b"LOSS": self.read_loss, b"DONE": self.read_done}.get(kind)
         if read and not failed:
             try:
@@ -135,8 +137,10 @@ class Dump:
                     found.append((name, value))
                 _, at = take(data, at, size)
             finally:
-                if id_ not in self.modules:
-                    self.modules[id_] = module_of_symbols(found)
+                module, whole = module_of_symbols(found)
+                self.modules.setdefault(id_, module)
+            if not whole:
+                raise Outside
             at = up(at, 8)
 
     def read_kern(self, data):
@@ -225,7 +229,7 @@ def match_host(replays, entries):
 
 
 def read_dump(data, meta=None):
-    dump = Dump(data)
+    dump = Dump(data, meta)
     count, modules, kernels = dump.count, dump.modules, dump.kernels
     if meta is not None:
         modules, named = read_meta_json(meta)

@@ -13,6 +13,8 @@ PAYLOADS = {0: (0, 0, ""), 1: (4, 8, "b"), 2: (4, 8, "B"), 3: (4, 16, "h"), 4: (
 NO_COLOR = NO_SM = 0xFFFFFFFF
 MAX = (1 << 64) - 1
 
+ARRAYS = {b"__iket_evt_decl_": 28, b"__iket_range_decl_": 32, b"__iket_meta_info": 28}  # what stands before their names
+
 Event = collections.namedtuple("Event", "name pos payload range_id")
 Record = collections.namedtuple("Record", "id event time bits")
 
@@ -86,19 +88,25 @@ def declared_name(raw, length, strings, kind):
 
 
 def module_of_symbols(symbols):
-    module, seen = Module(), set()
-    strings = dict(symbols)
+    """(Module, whether every array is long enough for what it is)"""
+    module, seen, whole = Module(), set(), True
+    strings = dict(reversed(symbols))
     for name, data in dict.fromkeys(symbols):  # section 8: an array that repeats is taken once
-        if name.startswith(b"__iket_evt_decl_") and len(data) >= 60:
+        least = next((size for prefix, size in ARRAYS.items() if name.startswith(prefix)), 0)
+        if len(data) < least:
+            whole = False
+        elif least and name.startswith(b"__iket_evt"):
             id_, method, payload, pos, range_id, length = struct.unpack_from("<6I", data, 4)
             if id_ in seen:
                 raise Refused(f"two events of id {id_}")
             seen.add(id_)
             module.declare(id_, Event(declared_name(data[28:60], length, strings, b"evt"), pos, payload, range_id), method)
-        if name.startswith(b"__iket_range_decl_") and len(data) >= 72:
+        elif least and name.startswith(b"__iket_range"):
             scope, range_id, color, type_ = struct.unpack_from("<4I", data, 4)
             module.ranges.setdefault(range_id, (type_, scope, color))
-    return module
+        elif least and u32(data, 24) != 0xBABEF19D:
+            raise Refused("magic")
+    return module, whole
 
 
 # ---- sections 2, 4.2 and 4.4: records and their times -------------------------------------------------------------------
