@@ -47,6 +47,7 @@ typedef struct iket_chunk {
 typedef struct iket_kernel_name {
     uint64_t id;
     uint32_t name;     // index into strings
+    uint32_t number;   // in the order of reading
 } iket_kernel_name;
 
 typedef struct iket_known_launch { // of LNCH
@@ -64,7 +65,7 @@ typedef struct iket_dump {
     uint32_t chunk_bytes; // 0: the file header's is not usable
     iket_chunk *chunks;
     size_t chunk_count, chunk_capacity;
-    iket_kernel_name *kernels; // those of meta.json first
+    iket_kernel_name *kernels; // those of meta.json first; sorted by id before iket_dump_streams, the first of an id stands
     size_t kernel_count, kernel_capacity;
     iket_known_launch *known;  // sorted by grid before iket_dump_streams, in the order of the file within one
     size_t known_count, known_capacity;

@@ -7,6 +7,8 @@
 //     grids[]    gridId -> its newest launch          places[]  hash of (gridId, CTA, warp, lane) -> its newest stream
 //     runs[]     one per launch: begin, older run     parts[]   one per stream: its run, older stream of the same place
 //
+// The other chunks follow from the latest to the earliest, so that each list is walked once, from its newest to its oldest.
+//
 // Everything is then put into the model's order: launches by earliest startTs, locations by CTA and warp, streams by lane.
 #include <stdlib.h>
 
@@ -15,10 +17,16 @@
 
 typedef struct grid {
     uint64_t id;
-    uint32_t newest; // run + 1, 0: none
+    uint32_t newest; // run + 1, 0: none. Once the first chunks are placed: the newest that may have what is still to come
     uint32_t run_count;
     uint32_t used;   // the slot is taken
+    size_t known_next, known_end; // what the host knows of it, from the first that a launch may still take; end 0: not looked up
 } grid;
+
+typedef struct place { // of a stream in all launches; part + 1, 0: none
+    uint32_t newest; // with a first chunk; as in grid
+    uint32_t lost;   // without one: the one in the earliest launch so far
+} place;
 
 typedef struct run { // a launch under construction
     uint64_t begin;    // startTs of its first seq-0 chunk
@@ -32,7 +40,7 @@ typedef struct run { // a launch under construction
 typedef struct part { // a stream under construction
     const uint8_t *key;  // header of its first chunk: the place
     const uint8_t *head; // header of its chunk with the least seq
-    uint32_t run, older; // older: part + 1, of the same place
+    uint32_t run, older; // older: part + 1, of the same list of its place
     uint32_t first, count; // its chunks in assembly.order
 } part;
 
@@ -45,8 +53,9 @@ typedef struct assembly {
     iket_dump *dump;
     grid *grids;
     size_t grid_count, grid_slots;
-    uint32_t *places;
+    place *places;
     size_t place_slots;
+    int has_replays; // a grid has several runs
     run *runs;
     size_t run_count, run_capacity;
     part *parts;
@@ -72,11 +81,13 @@ static int same_place(const uint8_t *a, const uint8_t *b) {
     return iket_u64(a + CHUNK_GRID) == iket_u64(b + CHUNK_GRID) && memcmp(a + CHUNK_CTA, b + CHUNK_CTA, 12) == 0 && memcmp(a + CHUNK_WARP, b + CHUNK_WARP, 4) == 0;
 }
 
-// Where the newest stream of a chunk's place stands (part + 1, 0: none so far).
-static uint32_t *find_place(assembly *a, const uint8_t *chunk) {
+static place *find_place(assembly *a, const uint8_t *chunk) {
     size_t at = place_hash(chunk) & (a->place_slots - 1);
-    while (a->places[at] != 0 && !same_place(a->parts[a->places[at] - 1].key, chunk)) at = (at + 1) & (a->place_slots - 1);
-    return &a->places[at];
+    for (;; at = (at + 1) & (a->place_slots - 1)) {
+        place *p = &a->places[at];
+        uint32_t any = p->newest != 0 ? p->newest : p->lost;
+        if (any == 0 || same_place(a->parts[any - 1].key, chunk)) return p;
+    }
 }
 
 static grid *find_grid(assembly *a, uint64_t id) {
@@ -88,6 +99,7 @@ static grid *find_grid(assembly *a, uint64_t id) {
 
 static int begin_run(assembly *a, grid *g, uint64_t start, iket_error *err) {
     IKET_TRY(IKET_RESERVE(a->runs, a->run_count, a->run_capacity, 1, err));
+    if (g->newest != 0) a->has_replays = 1;
     a->runs[a->run_count++] = (run){.begin = start, .earliest = UINT64_MAX, .grid_id = g->id, .older = g->newest, .number = g->run_count++};
     g->newest = (uint32_t)a->run_count;
     return 0;
@@ -95,15 +107,11 @@ static int begin_run(assembly *a, grid *g, uint64_t start, iket_error *err) {
 
 static uint64_t begin_of(const assembly *a, uint32_t part_link) { return a->runs[a->parts[part_link - 1].run].begin; }
 
-// Adds a stream to a run; its place's streams stay in the order of their runs, the newest first.
-static int begin_part(assembly *a, uint32_t *place, const uint8_t *chunk, uint32_t in_run, iket_error *err) {
+// Adds a stream to a run, in front of a list of its place.
+static int begin_part(assembly *a, uint32_t *list, const uint8_t *chunk, uint32_t in_run, iket_error *err) {
     IKET_TRY(IKET_RESERVE(a->parts, a->part_count, a->part_capacity, 1, err));
-    part *p = &a->parts[a->part_count++];
-    *p = (part){.key = chunk, .run = in_run};
-    uint32_t *link = place;
-    while (*link != 0 && begin_of(a, *link) > a->runs[in_run].begin) link = &a->parts[*link - 1].older;
-    p->older = *link;
-    *link = (uint32_t)a->part_count;
+    a->parts[a->part_count++] = (part){.key = chunk, .run = in_run, .older = *list};
+    *list = (uint32_t)a->part_count;
     return 0;
 }
 
@@ -113,57 +121,68 @@ static int by_start(const void *x, const void *y) {
     return a->chunk < b->chunk ? -1 : 1;
 }
 
-static int assign_first_chunks(assembly *a, iket_error *err) {
-    iket_dump *d = a->dump;
-    order_key *keys = malloc((d->chunk_count + 1) * sizeof *keys);
-    size_t count = 0;
+// The chunks with seq 0, or the others, by startTs. *keys is the caller's to free.
+static int sort_by_start(assembly *a, int first_ones, order_key **keys, size_t *count, iket_error *err) {
+    const iket_dump *d = a->dump;
     int sorted = 1;
-    if (keys == NULL) return iket_fail(err, "%s: out of memory (%zu chunks)", d->trace->path, d->chunk_count);
+    *count = 0;
+    *keys = malloc((d->chunk_count + 1) * sizeof **keys);
+    if (*keys == NULL) return iket_fail(err, "%s: out of memory (%zu chunks)", d->trace->path, d->chunk_count);
     for (size_t i = 0; i < d->chunk_count; i++) {
-        if (iket_u32(d->chunks[i].at + CHUNK_SEQ) != 0) continue;
-        keys[count] = (order_key){iket_u64(d->chunks[i].at + CHUNK_START), (uint32_t)i};
-        if (count > 0 && keys[count - 1].start > keys[count].start) sorted = 0;
-        count++;
+        if ((iket_u32(d->chunks[i].at + CHUNK_SEQ) == 0) != first_ones) continue;
+        (*keys)[*count] = (order_key){iket_u64(d->chunks[i].at + CHUNK_START), (uint32_t)i};
+        if (*count > 0 && (*keys)[*count - 1].start > (*keys)[*count].start) sorted = 0;
+        ++*count;
     }
-    if (!sorted) qsort(keys, count, sizeof *keys, by_start);
-    int result = 0;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        iket_chunk *chunk = &d->chunks[keys[i].chunk];
-        grid *g = find_grid(a, iket_u64(chunk->at + CHUNK_GRID));
-        uint32_t *place = find_place(a, chunk->at);
-        if (g->newest == 0 || (*place != 0 && a->parts[*place - 1].run == g->newest - 1)) result = begin_run(a, g, keys[i].start, err);
-        if (result == 0) result = begin_part(a, place, chunk->at, g->newest - 1, err);
-        chunk->stream = (uint32_t)a->part_count - 1;
-    }
-    free(keys);
-    return result;
+    if (!sorted) qsort(*keys, *count, sizeof **keys, by_start);
+    return 0;
 }
 
-// The run for a chunk whose stream lacks its first chunk: the last that began before it, else the grid's first.
-static uint32_t run_of_orphan(const assembly *a, const grid *g, uint64_t start) {
-    uint32_t link = g->newest;
-    while (a->runs[link - 1].begin > start && a->runs[link - 1].older != 0) link = a->runs[link - 1].older;
-    return link - 1;
+static int assign_first_chunk(assembly *a, iket_chunk *chunk, iket_error *err) {
+    grid *g = find_grid(a, iket_u64(chunk->at + CHUNK_GRID));
+    place *p = find_place(a, chunk->at);
+    if (g->newest == 0 || (p->newest != 0 && a->parts[p->newest - 1].run == g->newest - 1)) IKET_TRY(begin_run(a, g, iket_u64(chunk->at + CHUNK_START), err));
+    IKET_TRY(begin_part(a, &p->newest, chunk->at, g->newest - 1, err));
+    chunk->stream = (uint32_t)a->part_count - 1;
+    return 0;
 }
 
+// The last launch that has the stream's first chunk and began before; where that is lost, the last that began before, else
+// the grid's first. No chunk that began later is still to come, so what began after this one is left behind.
 static int assign_later_chunk(assembly *a, iket_chunk *chunk, iket_error *err) {
     uint64_t start = iket_u64(chunk->at + CHUNK_START);
-    uint32_t *place = find_place(a, chunk->at);
-    uint32_t link = *place;
-    // A launch has a stream by its first chunk: what other chunks without theirs were put there must not matter, nor their order.
-    while (link != 0 && (begin_of(a, link) > start || iket_u32(a->parts[link - 1].key + CHUNK_SEQ) != 0)) link = a->parts[link - 1].older;
-    if (link == 0) {
-        grid *g = find_grid(a, iket_u64(chunk->at + CHUNK_GRID));
+    grid *g = find_grid(a, iket_u64(chunk->at + CHUNK_GRID));
+    place *p = find_place(a, chunk->at);
+    while (p->newest != 0 && begin_of(a, p->newest) > start && a->parts[p->newest - 1].older != 0) p->newest = a->parts[p->newest - 1].older;
+    uint32_t link = p->newest;
+    if (link == 0 || begin_of(a, link) > start) {
         if (g->newest == 0) IKET_TRY(begin_run(a, g, start, err));
-        uint32_t in_run = run_of_orphan(a, g, start);
-        for (link = *place; link != 0 && a->parts[link - 1].run != in_run;) link = a->parts[link - 1].older;
-        if (link == 0) {
-            IKET_TRY(begin_part(a, place, chunk->at, in_run, err));
-            link = (uint32_t)a->part_count;
+        while (a->runs[g->newest - 1].begin > start && a->runs[g->newest - 1].older != 0) g->newest = a->runs[g->newest - 1].older;
+        uint32_t in_run = g->newest - 1;
+        if (link == 0 || a->parts[link - 1].run != in_run) {
+            if (p->lost == 0 || a->parts[p->lost - 1].run != in_run) IKET_TRY(begin_part(a, &p->lost, chunk->at, in_run, err));
+            link = p->lost;
         }
     }
     chunk->stream = link - 1;
     return 0;
+}
+
+static int assign_later_chunks(assembly *a, iket_error *err) {
+    iket_dump *d = a->dump;
+    if (!a->has_replays) { // there is nothing to choose
+        for (size_t i = 0; i < d->chunk_count; i++) {
+            if (iket_u32(d->chunks[i].at + CHUNK_SEQ) != 0) IKET_TRY(assign_later_chunk(a, &d->chunks[i], err));
+        }
+        return 0;
+    }
+    order_key *keys;
+    size_t count;
+    IKET_TRY(sort_by_start(a, 0, &keys, &count, err));
+    int result = 0;
+    while (count > 0 && result == 0) result = assign_later_chunk(a, &d->chunks[keys[--count].chunk], err);
+    free(keys);
+    return result;
 }
 
 static int assign_chunks(assembly *a, iket_error *err) {
@@ -173,11 +192,13 @@ static int assign_chunks(assembly *a, iket_error *err) {
     a->places = calloc(a->place_slots, sizeof *a->places);
     a->grids = calloc(a->grid_slots, sizeof *a->grids);
     if (a->places == NULL || a->grids == NULL) return iket_fail(err, "%s: out of memory (%zu chunks)", d->trace->path, d->chunk_count);
-    IKET_TRY(assign_first_chunks(a, err));
-    for (size_t i = 0; i < d->chunk_count; i++) {
-        if (iket_u32(d->chunks[i].at + CHUNK_SEQ) != 0) IKET_TRY(assign_later_chunk(a, &d->chunks[i], err));
-    }
-    return 0;
+    order_key *keys;
+    size_t count;
+    IKET_TRY(sort_by_start(a, 1, &keys, &count, err));
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) result = assign_first_chunk(a, &d->chunks[keys[i].chunk], err);
+    free(keys);
+    return result == 0 ? assign_later_chunks(a, err) : -1;
 }
 
 // ---- chunks within a stream -----------------------------------------------------------------------------------------
@@ -330,8 +351,8 @@ static int add_location(assembly *a, const part *p, uint32_t launch, iket_error 
     return 0;
 }
 
-// What the host knows of the n-th of `count` launches of a grid (known launches are sorted by grid); NULL: nothing.
-static iket_known_launch *known_launch(iket_dump *dump, uint64_t grid_id, uint32_t n, uint32_t count, uint64_t start) {
+// The first of the host's launches (sorted by grid) with this gridId or a greater one.
+static size_t first_known(const iket_dump *dump, uint64_t grid_id) {
     size_t first = 0, end = dump->known_count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
@@ -341,15 +362,31 @@ static iket_known_launch *known_launch(iket_dump *dump, uint64_t grid_id, uint32
             end = middle;
         }
     }
-    for (end = first; end < dump->known_count && dump->known[end].grid_id == grid_id;) end++;
-    if (first == end) return NULL;
-    if (end - first > count) { // some left no chunk: the host's times tell which
-        for (size_t i = first; i < end; i++) {
-            iket_known_launch *k = &dump->known[i];
-            if (!k->used && k->host_start != 0 && k->host_start <= start && (k->host_end == 0 || start <= k->host_end)) return k;
+    return first;
+}
+
+static int host_knows(const iket_known_launch *k, uint64_t start) {
+    return !k->used && k->host_start != 0 && k->host_start <= start && (k->host_end == 0 || start <= k->host_end);
+}
+
+// No launch that starts then or later can take it.
+static int left_behind(const iket_known_launch *k, uint64_t start) { return k->used || k->host_start == 0 || (k->host_end != 0 && k->host_end < start); }
+
+// What the host knows of the n-th launch of a grid; NULL: nothing. They are asked for by `start`, the earliest first.
+static iket_known_launch *known_launch(iket_dump *dump, grid *g, uint32_t n, uint64_t start) {
+    size_t first = first_known(dump, g->id);
+    if (g->known_end == 0) {
+        g->known_next = first;
+        g->known_end = g->id == UINT64_MAX ? dump->known_count : first_known(dump, g->id + 1);
+    }
+    if (first == g->known_end) return NULL;
+    if (g->known_end - first > g->run_count) { // some left no chunk: the host's times tell which
+        while (g->known_next < g->known_end && left_behind(&dump->known[g->known_next], start)) g->known_next++;
+        for (size_t i = g->known_next; i < g->known_end; i++) {
+            if (host_knows(&dump->known[i], start)) return &dump->known[i];
         }
     }
-    return &dump->known[n < end - first ? first + n : end - 1]; // with fewer entries than launches, the last stands for the rest
+    return &dump->known[n < g->known_end - first ? first + n : g->known_end - 1]; // with fewer entries than launches, the last stands for the rest
 }
 
 static int add_launch(assembly *a, const run *r, const part *first, iket_error *err) {
@@ -365,7 +402,7 @@ static int add_launch(assembly *a, const run *r, const part *first, iket_error *
         l->block_dim[axis] = iket_u32(first->head + CHUNK_BLOCK_DIM + 4 * axis);
     }
     uint64_t kernel_id = iket_u64(first->head + CHUNK_KERNEL);
-    iket_known_launch *k = dump->known_count > 0 ? known_launch(dump, r->grid_id, r->number, find_grid(a, r->grid_id)->run_count, r->earliest) : NULL;
+    iket_known_launch *k = dump->known_count > 0 ? known_launch(dump, find_grid(a, r->grid_id), r->number, r->earliest) : NULL;
     if (k != NULL) {
         k->used = 1;
         for (int axis = 0; axis < 3; axis++) {

@@ -30,7 +30,8 @@ static int add_kernel(iket_dump *dump, uint64_t id, const char *name, size_t siz
     IKET_TRY(IKET_RESERVE(dump->kernels, dump->kernel_count, dump->kernel_capacity, 1, err));
     uint32_t index = iket_model_string(dump->trace, name, size, err);
     if (index == IKET_UNKNOWN) return -1;
-    dump->kernels[dump->kernel_count++] = (iket_kernel_name){id, index};
+    dump->kernels[dump->kernel_count] = (iket_kernel_name){.id = id, .name = index, .number = (uint32_t)dump->kernel_count};
+    dump->kernel_count++;
     return 0;
 }
 
@@ -207,9 +208,16 @@ static int read_meta_json(iket_dump *dump, const char *path, iket_error *err) {
 // ---- the whole ------------------------------------------------------------------------------------------------------
 
 uint32_t iket_dump_kernel_name(iket_dump *dump, uint64_t kernel_id, iket_error *err) {
-    for (size_t i = 0; i < dump->kernel_count; i++) {
-        if (dump->kernels[i].id == kernel_id) return dump->kernels[i].name;
+    size_t first = 0, end = dump->kernel_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (dump->kernels[middle].id < kernel_id) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
     }
+    if (first < dump->kernel_count && dump->kernels[first].id == kernel_id) return dump->kernels[first].name;
     char name[40];
     int length = snprintf(name, sizeof name, "kernel_0x%llx", (unsigned long long)kernel_id);
     return iket_model_string(dump->trace, name, (size_t)length, err);
@@ -243,8 +251,15 @@ static int by_grid(const void *x, const void *y) {
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
+static int by_kernel(const void *x, const void *y) {
+    const iket_kernel_name *a = x, *b = y;
+    if (a->id != b->id) return a->id < b->id ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
 static int assemble(iket_dump *dump, iket_error *err) {
     iket_trace *trace = dump->trace;
+    if (dump->kernel_count > 0) qsort(dump->kernels, dump->kernel_count, sizeof *dump->kernels, by_kernel);
     if (dump->known_count > 0) qsort(dump->known, dump->known_count, sizeof *dump->known, by_grid);
     IKET_TRY(iket_dump_streams(dump, err));
     for (size_t i = 0; i < dump->known_count; i++) {

@@ -8,7 +8,7 @@
 #include "common/array.h"
 #include "decode/document.h"
 
-enum { METHOD_NATIVE = 3, METHOD_EXTENDED = 5, NATIVE_ID_MAX = 31 };
+enum { METHOD_NATIVE = 3, METHOD_EXTENDED = 5, NATIVE_ID_MAX = 31, EVENTS_MAX = 2 * IKET_ID_LIMIT, MODULES_MAX = 4096 };
 
 const iket_schema_keys iket_meta_json_keys = {
     .meta_info = "__iket_meta_info", .magic = "magic_number", .version_major = "version_major", .version_minor = "version_minor",
@@ -38,6 +38,7 @@ void iket_schema_drop(iket_schema *schema) {
 }
 
 int iket_schema_event(iket_schema *schema, const iket_event_facts *event, iket_error *err) {
+    if (schema->event_count == EVENTS_MAX) return iket_fail(err, "%s: a module declares more than %d events, and has ids for %d (the schema is damaged)", schema->name, EVENTS_MAX, IKET_ID_LIMIT);
     IKET_TRY(IKET_RESERVE(schema->events, schema->event_count, schema->event_capacity, 1, err));
     char *name = malloc(event->name_size + 1);
     if (name == NULL) return iket_fail(err, "%s: out of memory", schema->name);
@@ -122,6 +123,7 @@ int iket_schema_end(iket_schema *schema, iket_error *err) {
         if (schema->events[i].event_id != IKET_ID_SENTINEL && schema->events[i].method == METHOD_EXTENDED) extended = 1;
     }
     result = check_events(schema, extended, err);
+    if (result == 0 && schema->trace->module_count == MODULES_MAX) result = iket_fail(err, "%s: has more than %d modules (the schema is damaged)", schema->name, MODULES_MAX);
     iket_module *module = result == 0 ? iket_model_module(schema->trace, err) : NULL;
     if (module == NULL) result = -1;
     if (result == 0) {

@@ -6,7 +6,7 @@ import sys
 
 from case import Case, case, main, write  # noqa: F401 (write is for tests/perfetto)
 from dump_builder import (EVENTS, EXTENDED, F32, F64, I8, I16, I32, I64, MARKER, NONE, POINTER, PUSH, T, TOKEN, U8, U16, U32, U64, chunk, done, dump, event,
-                          extended, header, info, kern, kernel, meta, meta_json, module, native, range_, warps)
+                          extended, header, info, kern, kernel, meta, meta_json, module, native, range_, section, warps)
 from facts import at, facts, launch as run_of, mark, span, warp
 
 
@@ -259,6 +259,18 @@ def json_contradicts_the_dump():
     return Case(
         {"dump.bin": data, "meta.json": meta_json([(4, "k", MARKER, I32)])},
         facts(run_of(warp(mark("k", 32, I32, (T + 64) & 0xFFFFFFE0 | 4))), undecodedBytes=4), says=["4 bytes"])
+
+
+@case
+def more_modules_than_can_be():
+    "Thousands of empty modules are damage, not a day's work"
+    return Case(header() + section("META", b"".join(struct.pack("<QII", i, 0, 0) for i in range(5000)), 5000) + done(), status=2, says=["more than 4096 modules"])
+
+
+@case
+def more_events_than_ids():
+    "So are more events than there are ids"
+    return Case(dump(events=[event(i + 1, f"e{i}") for i in range(8193)]), status=2, says=["more than 8192 events"])
 
 
 if __name__ == "__main__":

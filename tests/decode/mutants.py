@@ -379,7 +379,7 @@ def launch_fields(rng, document, launches):
     l = rng.choice(launches)
     what = rng.choice(["offset", "size", "warpBufferSize", "canDecode", "cluster", "dims", "block", "kernelName", "contextId", "gridId"])
     if what in ("offset", "size"):
-        l["dataRef"][what] = max(0, l["dataRef"][what] + rng.choice([-1, 1]) * rng.choice([1, 4, 16, l["warpBufferSize"], 100000]))
+        l["dataRef"][what] = min(max(0, l["dataRef"][what] + rng.choice([-1, 1]) * rng.choice([1, 4, 16, l["warpBufferSize"], 100000])), (1 << 64) - 1)
     elif what == "warpBufferSize":
         l[what] = min((1 << 64) - 1, rng.choice([l[what] + 4, l[what] - 4, l[what] + 1, l[what] * 2, l[what] // 2, 20, 16, 1 << 31]))
     elif what == "canDecode":

@@ -126,7 +126,7 @@ class Dump:
         while at < len(data):
             head, at = take(data, at, 16)
             id_, size, symbols = struct.unpack("<QII", head)
-            body, found, inner = data[at:at + size], [], 0
+            body, found, inner, whole = data[at:at + size], [], 0, True
             try:
                 for _ in range(symbols):
                     lengths, inner = take(body, inner, 8)
@@ -137,8 +137,8 @@ class Dump:
                     found.append((name, value))
                 _, at = take(data, at, size)
             finally:
-                module, whole = module_of_symbols(found)
-                self.modules.setdefault(id_, module)
+                if id_ not in self.modules:  # section 8: the first stands
+                    self.modules[id_], whole = module_of_symbols(found)
             if not whole:
                 raise Outside
             at = up(at, 8)
