@@ -113,6 +113,8 @@ void iket_input_close(iket_input *input) {
 }
 
 int iket_input_peek(const char *path, void *head, size_t size, iket_error *err) {
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) return iket_fail(err, "%s: is a pipe, which cannot be read twice (give it as standard input: `- < %s`)", path, path);
     gzFile file = gzopen(path, "rb"); // reads plain files as they are
     if (file == NULL) return iket_fail(err, "%s: cannot be opened: %s", path, errno != 0 ? strerror(errno) : "out of memory");
     int got = gzread(file, head, (unsigned)size);

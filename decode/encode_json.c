@@ -372,14 +372,12 @@ static entry entry_of(const json_writer *w, uint32_t launch) {
     return e;
 }
 
-// Adds the launches of one graph key (IKET_UNKNOWN: the eager ones), from `first` on; `before` stands before the first.
-static int add_launches(json_writer *w, uint32_t graph_key, size_t first, const char *before, iket_error *err) {
-    for (size_t i = first; i < w->trace->launch_count; i++) {
-        const iket_launch *l = &w->trace->launches[i];
-        if (l->graph_key != graph_key || !launch_selected(w, l)) continue;
+// Adds a launch and those that follow it by next[], all of one array; `before` stands before the first.
+static int add_launches(json_writer *w, uint32_t first, const uint32_t *next, const char *before, iket_error *err) {
+    for (uint32_t i = first; i != IKET_UNKNOWN; i = next[i]) {
         IKET_TRY(IKET_RESERVE(w->entries, w->entry_count, w->entry_capacity, 1, err));
         entry *e = &w->entries[w->entry_count++];
-        *e = entry_of(w, (uint32_t)i);
+        *e = entry_of(w, i);
         if (before != NULL && (e->before = strdup(before)) == NULL) return iket_fail(err, "out of memory");
         before = NULL;
     }
@@ -387,7 +385,7 @@ static int add_launches(json_writer *w, uint32_t graph_key, size_t first, const 
 }
 
 // What stands between the launches of one array and the first of the next graph.
-static int add_graph(json_writer *w, size_t launch, int is_first, iket_error *err) {
+static int add_graph(json_writer *w, uint32_t launch, const uint32_t *next, int is_first, iket_error *err) {
     uint32_t key = w->trace->launches[launch].graph_key;
     iket_memory text = {0};
     iket_sink sink;
@@ -397,23 +395,38 @@ static int add_graph(json_writer *w, size_t launch, int is_first, iket_error *er
     iket_json_string(&sink, w->trace->strings[key]);
     iket_sink_write(&sink, ":[\n", 4); // with its NUL
     int result = iket_sink_close(&sink, err);
-    if (result == 0) result = add_launches(w, key, launch, (const char *)text.data, err);
+    if (result == 0) result = add_launches(w, launch, next, (const char *)text.data, err);
     free(text.data);
     return result;
 }
 
-static int order_launches(json_writer *w, int *graphs, iket_error *err) {
-    uint8_t *done = calloc(w->trace->string_count + 1, 1);
-    if (done == NULL) return iket_fail(err, "out of memory (%zu names)", w->trace->string_count);
-    int result = add_launches(w, IKET_UNKNOWN, 0, "[\n", err);
-    for (size_t i = 0; i < w->trace->launch_count && result == 0; i++) {
+// The launches of each array in a row: first[key], and behind each launch the next of its array. first[string_count]: the eager ones.
+static void link_launches(const json_writer *w, uint32_t *first, uint32_t *next) {
+    for (size_t i = 0; i <= w->trace->string_count; i++) first[i] = IKET_UNKNOWN;
+    for (size_t i = w->trace->launch_count; i-- > 0;) {
         const iket_launch *l = &w->trace->launches[i];
-        if (l->graph_key == IKET_UNKNOWN || done[l->graph_key] || !launch_selected(w, l)) continue;
-        done[l->graph_key] = 1;
-        result = add_graph(w, i, *graphs == 0, err);
+        if (!launch_selected(w, l)) continue;
+        uint32_t *link = &first[l->graph_key == IKET_UNKNOWN ? w->trace->string_count : l->graph_key];
+        next[i] = *link;
+        *link = (uint32_t)i;
+    }
+}
+
+static int order_launches(json_writer *w, int *graphs, iket_error *err) {
+    uint32_t *first = malloc((w->trace->string_count + 1) * sizeof *first), *next = malloc((w->trace->launch_count + 1) * sizeof *next);
+    int result = first == NULL || next == NULL ? iket_fail(err, "out of memory (%zu launches)", w->trace->launch_count) : 0;
+    if (result == 0) {
+        link_launches(w, first, next);
+        result = add_launches(w, first[w->trace->string_count], next, "[\n", err);
+    }
+    for (size_t i = 0; i < w->trace->launch_count && result == 0; i++) {
+        uint32_t key = w->trace->launches[i].graph_key;
+        if (key == IKET_UNKNOWN || first[key] != i) continue;
+        result = add_graph(w, (uint32_t)i, next, *graphs == 0, err);
         ++*graphs;
     }
-    free(done);
+    free(first);
+    free(next);
     return result;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """errors.py: inputs that iket-decode refuses: one line that names the file, the place and the cure, exit status 2, no output."""
 import gzip
+import os
 import sys
 
 from case import Case, case, main
@@ -288,6 +289,12 @@ def no_event_but_lost_ones():
 def no_chunk_that_holds():
     "…or when every chunk was corrupt"
     return refused(dump(chunk(native(T + 32, 4), crc=1)), "corrupt")
+
+
+@case
+def a_pipe_by_its_name():
+    "A named pipe (what a shell makes of <(…)) cannot be read twice; the cure is standard input"
+    return Case({}, status=2, says=["pipe: is a pipe.*standard input"], arguments=["pipe"], prepare=lambda folder: os.mkfifo(folder / "pipe"))
 
 
 if __name__ == "__main__":
