@@ -66,9 +66,13 @@ double iket_pf_rate(const iket_pf_encoder *e, uint32_t id) {
     uint32_t index;
     int kind = kind_of(trace, id, &index);
     if (kind == IKET_PF_KIND_LAUNCH) return 0;
-    if (kind == IKET_PF_KIND_WARP) index = trace->locations[index].first_stream;
+    if (kind == IKET_PF_KIND_WARP) { // in use for its whole lifetime, however close together its events are
+        const iket_location *l = &trace->locations[index];
+        uint64_t events = l->stream_count > 0 ? trace->streams[l->first_stream].event_count : 0;
+        return ((double)events + 2) / ((double)(l->end - l->start) + 1);
+    }
     const iket_stream *s = &trace->streams[index];
-    if (index >= trace->stream_count || s->event_count == 0) return 0;
+    if (s->event_count == 0) return 0;
     return (double)s->event_count / ((double)(s->last_time - s->first_time) + 1);
 }
 
