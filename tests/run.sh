@@ -51,7 +51,8 @@ suite() {
     fi
 }
 
-iket_need_build libyajl-dev python3 python3-venv nodejs chromium shellcheck scdoc mandoc cppcheck util-linux
+iket_need_build libyajl-dev libelf-dev python3 python3-venv nodejs chromium fonts-liberation fonts-dejavu-core shellcheck scdoc mandoc \
+    cppcheck util-linux
 
 venv=$iket_root/build/venv
 if ! cmp -s "$iket_root/tests/requirements.txt" "$venv/installed.txt"; then

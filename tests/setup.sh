@@ -26,10 +26,13 @@ iket_has() {
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
     uthash-dev) echo '#include <uthash.h>' | cc -E - ;;
     libyajl-dev) pkg-config --exists yajl ;;
+    libelf-dev) pkg-config --exists libelf ;;
     python3) command -v python3 ;;
     python3-venv) python3 -c 'import ensurepip, venv' ;;
     nodejs) command -v node ;;
     chromium) command -v chromium ;;
+    fonts-liberation) compgen -G '/usr/share/fonts/truetype/liberation*/LiberationSans-Regular.ttf' ;;
+    fonts-dejavu-core) compgen -G '/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf' ;;
     shellcheck | scdoc | mandoc | cppcheck) command -v "$1" ;;
     util-linux) command -v setpriv ;;
     *) return 1 ;;
