@@ -7,8 +7,9 @@
 
 It was written from the text of doc/FORMAT.md (sections 1 to 6, and 8 where those leave something open), not from the
 decoder's code, and it is as plain as can be: whole files in memory, one pass a rule. Section numbers stand at each rule.
-It knows the facts and the counters and no more: no key order, no messages. Input that the format calls an error, or that
-is no such file, raises Refused. What it gives is the object of a trace.json, for canonical() of fixtures/golden/check.py.
+It knows the facts and the counters and no more: no key order, no messages. reference_records.py holds what dumps and the
+collector share. Input that the format calls an error, or that is no such file, raises Refused. What it gives is the object
+of a trace.json, for canonical() of fixtures/golden/check.py.
 """
 import collections
 import json
