@@ -516,8 +516,6 @@ void iket_report_line(iket_report *r, const char *format, ...) {
     r->lines_used += (size_t)length + 1;
 }
 
-int iket_report_is_table(const iket_report *r) { return r->options.format == IKET_FORMAT_TABLE; }
-
 int iket_report_wants(const iket_report *r, size_t column) {
     for (size_t i = 0; i < r->shown_count; i++) {
         if (r->shown[i] == column) return 1;

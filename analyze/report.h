@@ -104,8 +104,6 @@ __attribute__((format(printf, 2, 3))) void iket_report_line(iket_report *report,
 // Ends the last section and the document; one without facts and sections is nothing. Frees the report whatever the result.
 IKET_MUST_CHECK int iket_report_close(iket_report *report, iket_error *err);
 
-int iket_report_is_table(const iket_report *report);
-
 // Whether the open section shows this column or sorts by it: its cells may be left empty otherwise.
 int iket_report_wants(const iket_report *report, size_t column);
 

@@ -78,14 +78,3 @@ iket_stats iket_tally_stats(iket_tally *t) {
     s.p99 = iket_tally_percentile(t, 99);
     return s;
 }
-
-static int by_number(const void *a, const void *b) {
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x < y ? -1 : x > y;
-}
-
-void iket_sort_u64(uint64_t *values, size_t count) {
-    if (count > 1) qsort(values, count, sizeof *values, by_number);
-}

@@ -43,6 +43,4 @@ typedef struct iket_stats {
 // Sorts the tally.
 iket_stats iket_tally_stats(iket_tally *tally);
 
-void iket_sort_u64(uint64_t *values, size_t count);
-
 #endif

@@ -284,15 +284,6 @@ int iket_scan_integer_slow(iket_scan *scan, uint64_t *magnitude, int *negative, 
     return 0;
 }
 
-int iket_scan_i64(iket_scan *scan, int64_t *value, iket_error *err) {
-    uint64_t magnitude;
-    int negative;
-    IKET_TRY(iket_scan_integer(scan, &magnitude, &negative, err));
-    if (magnitude > (uint64_t)INT64_MAX + (uint64_t)negative) return iket_scan_fail(scan, err, "a number that does not fit 64 bits with a sign");
-    *value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
-    return 0;
-}
-
 static int literal(iket_scan *scan, const char *word, iket_error *err) {
     size_t size = strlen(word);
     while ((size_t)(scan->end - scan->at) < size) {

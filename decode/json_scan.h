@@ -112,7 +112,6 @@ static inline int iket_scan_u64(iket_scan *scan, uint64_t *value, iket_error *er
     return 0;
 }
 
-IKET_MUST_CHECK int iket_scan_i64(iket_scan *scan, int64_t *value, iket_error *err);
 IKET_MUST_CHECK int iket_scan_bool(iket_scan *scan, int *value, iket_error *err);
 IKET_MUST_CHECK int iket_scan_null(iket_scan *scan, iket_error *err);
 
