@@ -129,6 +129,13 @@ static int check_warps(checker *k, iket_error *err) {
     return say(k, "warps", NOTE, err, "%s%s", first, lacking > 1 ? ", and others" : "");
 }
 
+// How near the fullest warp buffer came to its end. Only the collector's data say how large buffers were.
+static int check_headroom(checker *k, iket_error *err) {
+    const iket_trace *t = k->columns->trace;
+    if (t->fullest_room == 0) return say(k, "headroom", SKIPPED, err, "this input does not say how large the buffers were");
+    return say(k, "headroom", t->fullest_used > t->fullest_room ? FAILED : OK, err, "the fullest warp buffer has %llu of %llu bytes", LL(t->fullest_used), LL(t->fullest_room));
+}
+
 // Names that were declared and never recorded. A trace.json has no declarations.
 static int check_names(checker *k, iket_error *err) {
     const iket_columns *c = k->columns;
@@ -235,6 +242,7 @@ static int check_input(checker *k, const iket_query_options *options, iket_error
     IKET_TRY(check_nesting(k, err));
     IKET_TRY(check_times(k, err));
     IKET_TRY(check_warps(k, err));
+    IKET_TRY(check_headroom(k, err));
     IKET_TRY(check_names(k, err));
     for (size_t i = 0; i < options->expect_count; i++) IKET_TRY(check_expectation(k, options->expect[i], err));
     return 0;

@@ -223,6 +223,10 @@ static int add_warp(collector *c, const launch_facts *f, uint64_t index, const u
     if (!overflowed) memcpy(&segment->end, buffer + used - CLOSING_TIME, CLOSING_TIME);
     launch->location_count++;
     trace->chunk_count++;
+    if ((double)used * (double)trace->fullest_room >= (double)trace->fullest_used * (double)f->warp_bytes) {
+        trace->fullest_used = used;
+        trace->fullest_room = f->warp_bytes;
+    }
     return 0;
 }
 

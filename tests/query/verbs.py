@@ -382,6 +382,12 @@ def check_check():
     equal(statuses(PATHS["features"], "--expect", "block_enter=1/warp")["expect block_enter"], "ok", "check: one a warp")
     equal(statuses(PATHS["features"], "--expect", "block_enter=3/cta", status=1)["expect block_enter"], "failed", "check: not three a CTA")
     query("check", gemm, "--expect", "nonsense", status=2)
+    raw = FIXTURES / "collector" / "hopper_gemm"
+    launch = json.loads((raw / "iket.data.json").read_text())["launches"][0]
+    room, data = launch["warpBufferSize"], (raw / "iket.data.bin").read_bytes()
+    used = max(int.from_bytes(data[at:at + 4], "little") for at in range(0, len(data), room))
+    row = next(r for r in rows("check", raw / "iket.data.json") if r["check"] == "headroom")
+    equal((row["status"], row["detail"]), ("ok", f"the fullest warp buffer has {used} of {room} bytes"), "check: headroom")
     broken = statuses(FIXTURES / "broken_ranges" / "dump.bin", status=1)
     equal(broken["pairs"], "failed", "check: broken ranges")
     equal(statuses(FIXTURES / "cut_off_file" / "dump.bin", status=1)["intact"], "failed", "check: a file that is cut off")

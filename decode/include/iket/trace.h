@@ -170,6 +170,7 @@ typedef struct iket_trace {
     size_t section_count;
     uint32_t format_version, chunk_bytes; // of a dump
     uint64_t chunk_count;           // chunks or warp buffers with records
+    uint64_t fullest_used, fullest_room; // bytes of the warp buffer that is filled most; 0: the input does not say
 
     char **strings;
     size_t string_count;
