@@ -23,8 +23,9 @@ static uint8_t op_of(unsigned pos) {
 // Sizes of doc/FORMAT.md section 2.
 static void size_kind(iket_record_kind *kind, int extended, unsigned payload_size) {
     uint8_t size = payload_size == 8 || (extended && payload_size != 0) ? 16 : extended || payload_size != 0 ? 8 : 4;
-    kind->size[0] = size;
-    kind->size[1] = size == 4 ? 8 : size;
+    kind->size[IKET_WIDTH_OWN] = size;
+    kind->size[IKET_WIDTH_WIDE] = size == 4 ? 8 : size;
+    kind->size[IKET_WIDTH_EVEN] = 16;
     kind->payload_at = extended || payload_size == 8 ? 8 : 4;
     kind->mask = payload_size == 8 ? UINT64_MAX : (UINT64_C(1) << (payload_size * 8)) - 1;
 }
@@ -75,6 +76,7 @@ void iket_replay_start(iket_replay *r, const iket_trace *trace, size_t stream) {
     iket_begin *stack = r->stack, *tokens = r->tokens;
     size_t stack_capacity = r->stack_capacity, token_capacity = r->token_capacity;
     free(r->token_slot);
+    free(r->first_is_end);
     *r = (iket_replay){.trace = trace, .stream = from, .stack = stack, .stack_capacity = stack_capacity, .tokens = tokens, .token_capacity = token_capacity};
     r->counts.least_start = UINT64_MAX;
     r->module = IKET_UNKNOWN;
@@ -93,6 +95,7 @@ void iket_replay_free(iket_replay *r) {
     free(r->stack);
     free(r->tokens);
     free(r->token_slot);
+    free(r->first_is_end);
     *r = (iket_replay){.at = NULL};
 }
 
@@ -124,14 +127,21 @@ static void open_segment(iket_replay *r) {
         return;
     }
     r->extended = r->trace->modules[g->module].extended;
-    r->wide = (g->flags & IKET_SEGMENT_WIDE) != 0;
+    r->width = g->flags & IKET_SEGMENT_EVEN ? IKET_WIDTH_EVEN : g->flags & IKET_SEGMENT_WIDE ? IKET_WIDTH_WIDE : IKET_WIDTH_OWN;
     r->kinds = r->trace->backing->tables[g->module].kinds;
     r->kind_count = r->trace->backing->tables[g->module].count;
+    if ((g->flags & IKET_SEGMENT_KEPT_LAST) && iket_replay_begin_kept_last(r, g) != 0) {
+        r->out_of_memory = 1;
+        r->at = r->limit;
+        r->segment = r->segments_end;
+    }
 }
 
 static void close_segment(iket_replay *r) {
     const iket_segment *g = r->segment - 1;
     r->at = r->limit = NULL;
+    free(r->first_is_end);
+    r->first_is_end = NULL;
     if (r->flags & IKET_SEGMENT_CLOSING) {
         r->counts.end = iket_replay_resolve(r->any ? r->reference : g->start, (uint32_t)g->end);
         return;
@@ -166,7 +176,7 @@ int iket_replay_odd_record(iket_replay *r, iket_record *record) {
             r->at = r->limit;
             return 0;
         }
-        if (r->wide) head = 8;
+        if (r->width != IKET_WIDTH_OWN) head = r->width == IKET_WIDTH_EVEN ? 16 : 8;
         if (left < head) {
             give_up(r);
             return 0;
@@ -176,7 +186,7 @@ int iket_replay_odd_record(iket_replay *r, iket_record *record) {
         return 0;
     }
     const iket_record_kind *kind = &r->kinds[id < r->kind_count ? id : IKET_ID_SENTINEL];
-    size_t size = kind->size[r->wide];
+    size_t size = kind->size[r->width];
     if (size == 0 || left < size) {
         give_up(r);
         return 0;

@@ -27,6 +27,8 @@ static const struct {
     {"overflowedWarps", "1 warp wrote past its buffer, and over its neighbour's (the collector's dry run saw fewer events)",
      "warps wrote past their buffers, and over their neighbours' (the collector's dry run saw fewer events)"},
     {"warpsWithoutChunk", "1 warp found no room for any event (give the recorder a larger pool)", "warps found no room for any event (give the recorder a larger pool)"},
+    {"overwrittenEvents", "1 earlier event was overwritten: the recorder kept the last ones", "earlier events were overwritten: the recorder kept the last ones"},
+    {"overwrittenBegins", "1 range began before the events that were kept and was left out", "ranges began before the events that were kept and were left out"},
     {"truncated", "the file is cut off: what was whole in it is decoded (did the program end early, or the copy?)", "cuts in the file"},
 };
 

@@ -233,6 +233,7 @@ static int sort_part(assembly *a, part *p, iket_error *err) {
 static int check_part(assembly *a, part *p, iket_error *err) {
     iket_trace *trace = a->dump->trace;
     uint32_t *order = a->order + p->first, kept = 0, dropped = 0;
+    uint64_t overwritten = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         const uint8_t *at = a->dump->chunks[order[i]].at;
         if (kept > 0 && seq_of(a, order[kept - 1]) == seq_of(a, order[i])) {
@@ -241,13 +242,18 @@ static int check_part(assembly *a, part *p, iket_error *err) {
                                      seq_of(a, order[i])));
             continue;
         }
-        if (iket_u32(at + CHUNK_DROPPED) > dropped) dropped = iket_u32(at + CHUNK_DROPPED);
+        if (iket_u16(at + CHUNK_FLAGS) & CHUNK_KEPT_LAST) {
+            overwritten += iket_u32(at + CHUNK_DROPPED);
+        } else if (iket_u32(at + CHUNK_DROPPED) > dropped) {
+            dropped = iket_u32(at + CHUNK_DROPPED);
+        }
         if (iket_u64(at + CHUNK_START) < a->runs[p->run].earliest) a->runs[p->run].earliest = iket_u64(at + CHUNK_START);
         order[kept++] = order[i];
     }
     p->count = kept;
     p->head = a->dump->chunks[order[0]].at;
     trace->diagnostics.droppedEvents += dropped;
+    trace->diagnostics.overwrittenEvents += overwritten;
     trace->diagnostics.missingChunks += (uint64_t)seq_of(a, order[kept - 1]) + 1 - kept;
     return 0;
 }
@@ -317,6 +323,15 @@ static int sort_all(assembly *a, iket_error *err) {
 
 // ---- into the model -------------------------------------------------------------------------------------------------
 
+// A chunk of which the earlier records were overwritten. Without a reference time it is read as any other, from its start.
+static void read_reference(iket_segment *g, uint64_t reference) {
+    if (reference == 0) reference = g->end;
+    g->flags |= IKET_SEGMENT_KEPT_LAST;
+    if (reference == 0) return;
+    g->flags |= IKET_SEGMENT_COUNTED_BACK;
+    g->start = reference;
+}
+
 static int add_segments(assembly *a, const part *p, iket_stream *stream, iket_error *err) {
     iket_trace *trace = a->dump->trace;
     stream->source = trace->backing->segment_count;
@@ -330,9 +345,10 @@ static int add_segments(assembly *a, const part *p, iket_stream *stream, iket_er
         g->records = chunk->at + CHUNK_HEADER;
         g->size = closed ? iket_u32(chunk->at + CHUNK_USED) : chunk->size - CHUNK_HEADER;
         g->module = iket_model_find_module(trace, iket_u64(chunk->at + CHUNK_MODULE));
-        g->flags = (closed ? IKET_SEGMENT_CLOSED : 0u) | (flags & CHUNK_WIDE ? IKET_SEGMENT_WIDE : 0u);
+        g->flags = (closed ? IKET_SEGMENT_CLOSED : 0u) | (flags & CHUNK_WIDE ? IKET_SEGMENT_WIDE : 0u) | (flags & CHUNK_EVEN ? IKET_SEGMENT_EVEN : 0u);
         g->start = iket_u64(chunk->at + CHUNK_START);
         g->end = iket_u64(chunk->at + CHUNK_END);
+        if ((flags & CHUNK_KEPT_LAST) && iket_u32(chunk->at + CHUNK_DROPPED) != 0) read_reference(g, iket_u64(chunk->at + CHUNK_REFERENCE));
     }
     trace->chunk_count += p->count;
     return 0;

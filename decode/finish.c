@@ -78,6 +78,7 @@ static int scan_location(scan *c, task *t, size_t index, iket_error *err) {
             t->counts.undecodedBytes += n->undecoded_bytes;
             t->counts.reservedRecords += n->reserved_records;
             t->counts.timeAmbiguousChunks += n->time_ambiguous;
+            t->counts.overwrittenBegins += n->overwritten_begins;
         }
         if (n->unmatched_pops > 0 && unmatched_pops == 0) unmatched_time = n->first_unmatched_pop;
         unmatched_pops += n->unmatched_pops;
@@ -168,6 +169,7 @@ static int add_task(scan *c, const task *t, iket_error *err) {
     d->undecodedBytes += t->counts.undecodedBytes;
     d->reservedRecords += t->counts.reservedRecords;
     d->timeAmbiguousChunks += t->counts.timeAmbiguousChunks;
+    d->overwrittenBegins += t->counts.overwrittenBegins;
     for (size_t m = 0; m < trace->module_count; m++) {
         for (size_t i = 0; i < trace->modules[m].decl_count; i++) trace->modules[m].decls[i].count += t->decl_counts[c->first_decl[m] + i];
     }

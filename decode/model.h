@@ -17,6 +17,9 @@ enum {
     IKET_SEGMENT_CLOSED = 1,  // `size` and `end` are final; else the records end at the first zero
     IKET_SEGMENT_WIDE = 2,    // doc/FORMAT.md section 3, flag 8
     IKET_SEGMENT_CLOSING = 4, // collector: `end` is the low 32 bits of the closing time
+    IKET_SEGMENT_EVEN = 8,    // flag 16: every record takes 16 bytes
+    IKET_SEGMENT_KEPT_LAST = 16,    // flag 32, and something was overwritten before the first record
+    IKET_SEGMENT_COUNTED_BACK = 32, // `start` is no earlier than the last record: times are counted back from it
 };
 
 // Records that lie in one piece, with what their times are relative to.
@@ -95,7 +98,7 @@ int iket_model_finish(iket_trace *trace, iket_error *err);
 
 // Counters of one replay, whole when it is at its end.
 typedef struct iket_replay_counts {
-    uint64_t unmatched_pops, unclosed_ranges, undecoded_bytes, reserved_records, time_ambiguous;
+    uint64_t unmatched_pops, unclosed_ranges, undecoded_bytes, reserved_records, time_ambiguous, overwritten_begins;
     uint64_t first_unmatched_pop; // its time
     uint64_t end;                 // the stream's end by rule 4.3
     uint64_t least_start;         // least time of an event; greater than greatest_end: none

@@ -22,7 +22,7 @@ typedef struct iket_record_kind {
     const iket_decl *decl; // NULL for the reserved pop
     uint64_t mask;         // of the payload's bits; 0: it has none
     uint32_t index;        // of decl in the module
-    uint8_t size[2];       // bytes of the record, [1]: in a wide segment; 0: no such record (or the reserved id 0)
+    uint8_t size[3];       // bytes of the record, by iket_record_width; 0: no such record (or the reserved id 0)
     uint8_t payload_at;    // offset of the payload
     uint8_t payload_type;
     uint8_t op;            // iket_op; IKET_OP_TOKEN_BEGIN stands for a token of either end
@@ -34,6 +34,7 @@ typedef struct iket_record_table { // of a module
 } iket_record_table;
 
 enum { IKET_NATIVE_IDS = 32, IKET_RECORD_MAX = 16 };
+enum iket_record_width { IKET_WIDTH_OWN, IKET_WIDTH_WIDE, IKET_WIDTH_EVEN }; // flags 8 and 16 of a chunk
 
 // The tables of all modules into trace->backing->tables. Once the modules are complete; again is allowed.
 int iket_replay_prepare(iket_trace *trace, iket_error *err);
@@ -50,8 +51,10 @@ typedef struct iket_replay {
     const iket_record_kind *kinds;              // of the segment's module
     uint64_t reference;                         // time of the previous record
     uint32_t flags;                             // of the current segment
-    uint8_t extended, wide, any;                // any: the current segment gave a record
+    uint8_t extended, any;                      // any: the current segment gave a record
+    uint8_t width;                              // iket_record_width of the current segment
     uint8_t stored_events, finishing;           // finishing: all records are read, the open ranges are being closed
+    uint8_t out_of_memory;
     uint32_t kind_count;                        // of kinds
     uint32_t module;                            // index of the current one
     iket_begin *stack;
@@ -65,6 +68,7 @@ typedef struct iket_replay {
     const iket_stored_event *stored, *stored_end;
     iket_begin *tokens;
     size_t token_count, token_capacity;
+    uint8_t *first_is_end;                      // [decl] of a segment that kept the last events: kept_last.c; NULL: none
     uint32_t *token_slot;                       // [decl index] of slot_module: index into tokens + 1; NULL: not needed so far
     uint32_t slot_module;
 } iket_replay;
@@ -86,6 +90,12 @@ int iket_replay_open_token(iket_replay *r, const iket_begin *begin, iket_error *
 size_t iket_replay_find_token(const iket_replay *r, const iket_decl *decl, uint32_t index); // index + 1 in tokens, 0: none
 iket_begin iket_replay_close_token(iket_replay *r, size_t found);
 int iket_replay_grow_stack(iket_replay *r, iket_error *err);
+
+// A segment that kept the last events is begun: finds the time before its first record and the tokens that begin with an end.
+int iket_replay_begin_kept_last(iket_replay *r, const iket_segment *segment);
+
+// Whether a record of a token that is not open ends a range whose begin was overwritten. `found`: it is open.
+int iket_replay_ends_overwritten(iket_replay *r, uint32_t index, size_t found);
 
 // ---- per record -----------------------------------------------------------------------------------------------------
 
@@ -122,7 +132,7 @@ IKET_ALWAYS_INLINE int iket_replay_raw_record(iket_replay *r, iket_record *recor
                 ts &= ~31u;
             }
             const iket_record_kind *kind = &r->kinds[id < r->kind_count ? id : IKET_ID_SENTINEL];
-            size_t size = kind->size[r->wide];
+            size_t size = kind->size[r->width];
             if (__builtin_expect(size != 0, 1)) {
                 record->bits = iket_load_u64(r->at + kind->payload_at) & kind->mask;
                 record->decl = kind->decl;
@@ -189,7 +199,11 @@ IKET_ALWAYS_INLINE int iket_replay_apply(iket_replay *r, const iket_record *reco
         r->counts.flags |= IKET_STREAM_HAS_MARKERS;
     } else if (record->op == IKET_OP_POP) {
         if (__builtin_expect(r->depth == 0, 0)) {
-            if (r->counts.unmatched_pops++ == 0) r->counts.first_unmatched_pop = record->time;
+            if (r->flags & IKET_SEGMENT_KEPT_LAST) {
+                r->counts.overwritten_begins++;
+            } else if (r->counts.unmatched_pops++ == 0) {
+                r->counts.first_unmatched_pop = record->time;
+            }
             return 0;
         }
         event->depth = (uint32_t)--r->depth;
@@ -198,6 +212,7 @@ IKET_ALWAYS_INLINE int iket_replay_apply(iket_replay *r, const iket_record *reco
         IKET_TRY(iket_replay_begin_event(r, record, event, err));
     } else {
         size_t found = iket_replay_find_token(r, record->decl, record->index);
+        if (__builtin_expect(r->first_is_end != NULL, 0) && iket_replay_ends_overwritten(r, record->index, found)) return 0;
         if (found != 0) {
             iket_begin begin = iket_replay_close_token(r, found);
             iket_replay_end_event(r, event, &begin, record->time);
@@ -238,6 +253,10 @@ IKET_ALWAYS_INLINE int iket_replay_next(iket_replay *r, iket_event *event, uint3
     iket_record record;
     while (!r->finishing) {
         if (!(r->stored_events ? iket_replay_stored_record(r, &record) : iket_replay_raw_record(r, &record))) {
+            if (r->out_of_memory) {
+                iket_fail(err, "out of memory (token ranges)");
+                return -1;
+            }
             r->finishing = 1;
             if (r->stored_events) r->counts.end = r->stream->end;
             break;

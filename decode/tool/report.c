@@ -56,12 +56,19 @@ static void print_launch_name(FILE *out, const iket_trace *trace, const iket_lau
     }
 }
 
-int decode_has_damage(const iket_trace *trace) {
+static int has_any(const iket_diagnostics *d) {
     uint64_t sum = 0;
-#define ADD(name) sum |= trace->diagnostics.name;
+#define ADD(name) sum |= d->name;
     IKET_DIAGNOSTICS(ADD)
 #undef ADD
     return sum != 0;
+}
+
+// What a recorder that keeps the last events wrote over was not to be kept: no damage.
+int decode_has_damage(const iket_trace *trace) {
+    iket_diagnostics d = trace->diagnostics;
+    d.overwrittenEvents = d.overwrittenBegins = 0;
+    return has_any(&d);
 }
 
 static void print_diagnostics(FILE *out, const iket_trace *trace, const char *indent) {
@@ -174,7 +181,7 @@ void decode_report_summary(const iket_trace *trace, const decode_outputs *output
     if (list_names(trace, 1, names, sizeof names) > 0) fprintf(stderr, "  never seen   %s\n", names);
     for (size_t i = 0; i < trace->empty_kernel_count && i < NAMES_SHOWN; i++) fprintf(stderr, "  left nothing %.100s\n", trace->strings[trace->empty_kernels[i]]);
     if (trace->empty_kernel_count > NAMES_SHOWN) fprintf(stderr, "  left nothing %zu more launches\n", trace->empty_kernel_count - NAMES_SHOWN);
-    if (decode_has_damage(trace)) {
+    if (has_any(&trace->diagnostics)) {
         print_diagnostics(stderr, trace, "  diagnostics  ");
     } else {
         fputs("  diagnostics  none\n", stderr);
@@ -244,7 +251,7 @@ void decode_report_info(const iket_trace *trace, int verbose) {
     info_header(trace);
     info_schema(trace);
     info_launches(trace, verbose);
-    if (!decode_has_damage(trace)) printf("diagnostics   none\n");
+    if (!has_any(&trace->diagnostics)) printf("diagnostics   none\n");
     print_diagnostics(stdout, trace, "diagnostics   ");
     for (size_t i = 0; i < trace->note_count; i++) {
         printf("note          %s", trace->notes[i].text);

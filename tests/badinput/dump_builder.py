@@ -16,7 +16,7 @@ NONE, I8, U8, I16, U16, I32, U32, I64, F32, F64, POINTER, U64 = 0, 1, 2, 3, 4, 5
 NATIVE, EXTENDED = 3, 5
 WIDTH = {NONE: 0, I8: 4, U8: 4, I16: 4, U16: 4, I32: 4, U32: 4, I64: 8, F32: 4, F64: 8, POINTER: 8, U64: 8}
 JUNK = b"\xa5"  # what stands in bytes that the format calls undefined
-CLOSED, LAST, DROPPED, WIDE = 1, 2, 4, 8
+CLOSED, LAST, DROPPED, WIDE, EVEN, KEPT_LAST = 1, 2, 4, 8, 16, 32
 
 
 def pad(data, to):
@@ -132,7 +132,7 @@ def device(**facts):
 
 def chunk(records=b"", grid=1, cta=(0, 0, 0), warp=0, lane=0, seq=0, start=T, end=None, closed=True, last=False, wide=False, dropped=0, module_id=0,
           kernel_id=0, sm=0, dims=(1, 1, 1), block=(32, 1, 1), rank=0, link=0xFFFFFFFF, size=None, size_field=None, used=None, crc=None, magic=0x42574B49,
-          header_bytes=128, flags=None):
+          header_bytes=128, flags=None, even=False, overwritten=None, reference=0):
     """A chunk, as long as its records need unless `size` says more. `end`: T + 3200 when closed, else 0. `crc`: right when closed."""
     if end is None:
         end = T + 3200 if closed else 0
@@ -141,11 +141,14 @@ def chunk(records=b"", grid=1, cta=(0, 0, 0), warp=0, lane=0, seq=0, start=T, en
     if crc is None:
         crc = zlib.crc32(records[:used]) if closed else 0
     if flags is None:
-        flags = (CLOSED if closed else 0) | (LAST if last else 0) | (WIDE if wide else 0) | (DROPPED if dropped else 0)
+        flags = ((CLOSED if closed else 0) | (LAST if last else 0) | (WIDE if wide else 0) | (DROPPED if dropped else 0) | (EVEN if even else 0)
+                 | (0 if overwritten is None else KEPT_LAST))
+    if overwritten is not None:
+        dropped = overwritten
     whole = size or 128 + len(pad(records, 8))
     head = struct.pack("<IHHQQQQQ3I3I3IIHHIIIIIII", magic, header_bytes, flags, module_id, kernel_id, grid, start, end, *cta, *dims, *block, rank, warp,
                        lane, sm, seq, used, dropped, link, whole if size_field is None else size_field, crc)
-    return (head.ljust(128, b"\0") + records).ljust(whole, b"\0")
+    return (head.ljust(120, b"\0") + struct.pack("<Q", reference) + records).ljust(whole, b"\0")
 
 
 def warps(*chunks, items=None, **more):

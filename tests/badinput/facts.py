@@ -3,7 +3,8 @@
 from dump_builder import T, F32, F64, I8, I16, I32, I64
 
 COUNTERS = ["droppedEvents", "unmatchedPops", "unclosedRanges", "undecodedBytes", "reservedRecords", "timeAmbiguousChunks", "missingChunks",
-            "corruptChunks", "corruptSections", "overflowedWarps", "warpsWithoutChunk", "truncated"]
+            "corruptChunks", "corruptSections", "overflowedWarps", "warpsWithoutChunk", "overwrittenEvents",
+            "overwrittenBegins", "truncated"]
 SIGNED = {I8: 8, I16: 16, I32: 32, I64: 64}
 
 

@@ -653,6 +653,96 @@ def names_after_the_chunks():
                 facts(run_of(warp(mark("k", 32)), kernel="f", dims=(5, 1, 1))))
 
 
+# ---- 3: a recorder that keeps the last events of a stream ---------------------------------------------------------------
+
+def kept(records, *events, end, overwritten, reference=None, **counters):
+    """The case of one closed chunk whose reference time is its end."""
+    data = dump(chunk(records, end=T + end, overwritten=overwritten, reference=T + end if reference is None else reference))
+    return Case(data, one_warp(*events, end=end, overwrittenEvents=overwritten, **counters))
+
+
+def even(record):
+    return record.ljust(16, b"\xA5")
+
+
+@case
+def kept_last():
+    "Flag 32: what was overwritten is no drop; a pop on an empty stack ends a range that began before"
+    return kept(n(320, 31) + n(352, 1) + n(384, 31) + n(416, 31) + n(448, 4), span("outer", 11, at(1, 352), at(31, 384)), mark("k", 448), end=480,
+                overwritten=7, overwrittenBegins=2)
+
+
+@case
+def kept_last_nothing_overwritten():
+    "…and a chunk of such a recorder that overwrote nothing is as any other"
+    return kept(n(32, 31) + n(64, 4), mark("k", 64), end=3200, overwritten=0, unmatchedPops=1)
+
+
+@case
+def kept_last_long_after_the_start():
+    "Times are counted back from the reference: the first kept record may lie any time after startTs"
+    late = 5 * WRAP + 12 * 32
+    times = late, late + WRAP // 2, late + WRAP + 64
+    return kept(b"".join(n(t, 4) for t in times), *(mark("k", t) for t in times), end=late + WRAP + 96, overwritten=1)
+
+
+@case
+def kept_last_step_back():
+    "A record a little before the one in front of it stays so"
+    late = 3 * WRAP
+    return kept(n(late + 64, 4) + n(late + 32, 5, 1), mark("k", late + 64), mark("v", late + 32, I32, 1), end=late + 96, overwritten=9)
+
+
+@case
+def kept_last_tokens():
+    "In a closed chunk a token id with an odd number of records begins with the end of a range whose start was overwritten"
+    return kept(n(32, 3) + n(64, 7, 1) + n(96, 3) + n(128, 3) + n(160, 7, 2), span("tok", 13, at(3, 96), at(3, 128), type_=1),
+                span("tokp", 14, at(7, 64, U32, 1), at(7, 160, U32, 2), type_=1), end=3200, overwritten=3, overwrittenBegins=1)
+
+
+@case
+def kept_last_open():
+    "In an open chunk the first record of a token is its start, and the reference is the time of the snapshot"
+    late = 2 * WRAP
+    return Case(dump(chunk(n(late + 32, 3) + n(late + 64, 3) + n(late + 96, 3), closed=False, size=256, overwritten=1, reference=T + late + 3200)), one_warp(
+        span("tok", 13, at(3, late + 32), at(3, late + 64), type_=1), span("tok", 13, at(3, late + 96), end=late + 96, type_=1), end=late + 96,
+        unclosedRanges=1, overwrittenEvents=1))
+
+
+@case
+def kept_last_without_reference():
+    "Without a reference time endTs is taken; without that too, times count from startTs"
+    return Case(dump(chunk(n(WRAP * 2 + 32, 4), end=T + WRAP * 2 + 64, overwritten=2), chunk(n(32, 4) + n(64, 31), warp=1, end=0, overwritten=4)), facts(
+        run_of(warp(mark("k", WRAP * 2 + 32), end=WRAP * 2 + 64), warp(mark("k", 32), warp=1, end=64)), overwrittenEvents=6, overwrittenBegins=1))
+
+
+@case
+def kept_last_without_records():
+    "…and one of which no record is left ends with its reference when it has no endTs"
+    return Case(dump(chunk(n(32, 4)), chunk(b"", warp=1, end=0, overwritten=2, reference=T + 640)), facts(run_of(warp(mark("k", 32)), warp(warp=1, end=640)),
+                                                                                                         overwrittenEvents=2))
+
+
+@case
+def even_records():
+    "Flag 16: every record takes 16 bytes, id 0 too"
+    records = even(n(32, 1)) + even(n(64, 5, 7)) + n(96, 6, 8, 8) + even(n(128, 0)) + even(n(160, 31))
+    return one_chunk(records, span("outer", 11, at(1, 32), at(31, 160)), mark("v", 64, I32, 7), mark("w", 96, U64, 8), even=True, counters={"reservedRecords": 1})
+
+
+@case
+def even_record_cut():
+    "…and one of fewer bytes is undecoded"
+    return one_chunk(even(n(32, 4)) + n(64, 4) + b"\xA5" * 4, mark("k", 32), even=True, counters={"undecodedBytes": 8})
+
+
+@case
+def even_extended():
+    "…in an extended module as well"
+    return Case(dump(chunk(even(x(32, 64)) + even(x(64, 66, 7)) + x(96, 67, 8, 8) + even(x(128, 31)), even=True), events=EXTENDED_EVENTS), one_warp(
+        span("outer", 11, at(64, 32), at(31, 128)), mark("v", 64, I32, 7), mark("w", 96, U64, 8)))
+
+
 @case
 def kernel_section_crc():
     "A section whose CRC fails is left out"

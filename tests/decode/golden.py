@@ -110,7 +110,8 @@ def script(case, scratch):
 
 TOP = ["meta", "diagnostics", "stringTable", "locationTable", "launches", "graphLaunches"]
 COUNTERS = ["droppedEvents", "unmatchedPops", "unclosedRanges", "undecodedBytes", "reservedRecords", "timeAmbiguousChunks", "missingChunks",
-            "corruptChunks", "corruptSections", "overflowedWarps", "warpsWithoutChunk", "truncated"]
+            "corruptChunks", "corruptSections", "overflowedWarps", "warpsWithoutChunk", "overwrittenEvents",
+            "overwrittenBegins", "truncated"]
 LAUNCH = {"contextId", "gridId", "kernelName", "gridDimX", "gridDimY", "gridDimZ", "blockDimX", "blockDimY", "blockDimZ", "markers", "ranges", "warpLifetimes"}
 PAYLOAD = {"payloadType", "payloadVal", "payload"}
 WIDTH = {1: 8, 2: 8, 3: 16, 4: 16, 5: 32, 6: 32, 7: 64, 13: 32, 14: 64, 15: 64, 16: 64}

@@ -93,6 +93,17 @@ def chunk_flags(rng, parts):
     return "flags"
 
 
+def chunk_kept_last(rng, parts):
+    """As if its recorder had kept the last events, or written records of 16 bytes."""
+    for c in rng.choice([parts.chunks(), [rng.choice(parts.chunks())]]):
+        put(c, 6, 2, get(c, 6, 2) ^ rng.choice([16, 32, 32, 32, 40, 48]))
+        put(c, 104, 4, rng.choice([0, 1, 5]))
+        put(c, 120, 8, rng.choice([0, get(c, 40, 8), get(c, 40, 8) + rng.choice(SHIFTS), rng.getrandbits(64)]))
+        if rng.random() < 0.2:
+            put(c, 40, 8, 0)
+    return "kept last"
+
+
 def chunk_records(rng, parts):
     c = rng.choice(parts.chunks())
     for _ in range(rng.randrange(1, 4)):
@@ -241,7 +252,7 @@ def file_header(rng, parts):
     return f"file header at {at}"
 
 
-DUMP = [chunk_field] * 6 + [chunk_flags, chunk_records, chunk_records, chunk_used, chunk_times, chunk_times, chunk_identity, chunk_identity, one_grid, one_grid,
+DUMP = [chunk_field] * 6 + [chunk_flags, chunk_kept_last, chunk_records, chunk_records, chunk_used, chunk_times, chunk_times, chunk_identity, chunk_identity, one_grid, one_grid,
                             chunk_order, chunk_order, section_order, section_words, declarations, meta_lengths, file_header]
 
 

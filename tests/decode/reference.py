@@ -18,7 +18,7 @@ import struct
 import sys
 import zlib
 
-from reference_records import Event, Launch, MAX, Module, NO_COLOR, NO_SM, Refused, module_of_symbols, read_meta_json, read_records, resolve, text, trace_of, u32
+from reference_records import Event, Launch, MAX, Module, NO_COLOR, NO_SM, Refused, module_of_symbols, kept_last, read_meta_json, read_records, resolve, text, trace_of, u32
 
 
 # ---- section 3: dump.bin --------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ def up(at, to):
     return at + -at % to
 
 
-Chunk = collections.namedtuple("Chunk", "flags module kernel grid start end cta dims block warp lane sm seq used dropped size crc data")
+Chunk = collections.namedtuple("Chunk", "flags module kernel grid start end cta dims block warp lane sm seq used dropped size crc ref data")
 
 
 def chunk_at(data, at, end, default):
@@ -49,7 +49,8 @@ def chunk_at(data, at, end, default):
     if f[0] != 0x42574B49 or f[1] != 128 or size < 128 or size % 8 or size > end - at or closed and used > size - 128:
         return None
     body = data[at + 128:at + size]
-    return Chunk(*f[2:8], f[8:11], f[11:14], f[14:17], *f[18:22], used, f[23], size, f[26], body)
+    ref = struct.unpack_from("<Q", data, at + 120)[0] or f[7]  # flag 32
+    return Chunk(*f[2:8], f[8:11], f[11:14], f[14:17], *f[18:22], used, f[23], size, f[26], ref, body)
 
 
 def read_chunks(data, declared, default, crc_failed, count):
@@ -253,7 +254,8 @@ def read_dump(data, meta=None):
             for chunk_of in replay.streams.values():
                 in_order = [chunk_of[seq] for seq in sorted(chunk_of)]
                 count["missingChunks"] += max(chunk_of) + 1 - len(chunk_of)
-                dropped += max(c.dropped for c in in_order)
+                dropped += max((c.dropped for c in in_order if not c.flags & 32), default=0)
+                count["overwrittenEvents"] += sum(c.dropped for c in in_order if c.flags & 32)
                 add_stream(launch, in_order, modules, count)
             found.append((replay.earliest(), grid, launch))
     count["droppedEvents"] = max(dump.dropped, dropped)
@@ -266,17 +268,22 @@ def add_stream(launch, chunks, modules, count):
     for c in chunks:
         closed = c.flags & 1
         module = modules.get(c.module) or (next(iter(modules.values())) if len(modules) == 1 else None)
-        records = read_records(c.data[:c.used] if closed else c.data, module, c.flags & 8, c.start, closed, count)
+        overwritten = bool(c.flags & 32 and c.dropped)
+        # far from both ends of time where the times are counted back
+        begin = 1 << 63 if overwritten and c.ref else c.start
+        records = read_records(c.data[:c.used] if closed else c.data, module, c.flags & 8, begin, closed, count, even=c.flags & 16)
+        if overwritten and c.ref:
+            records = kept_last(records, c.ref)
         if closed and records and c.end and (records[-1].time > c.end or c.end - records[-1].time >= 1 << 32):
             count["timeAmbiguousChunks"] += 1
-        runs.append((module, records))
+        runs.append((module, records, overwritten, closed))
     last, seen = chunks[-1], runs[-1][1]
     if last.flags & 1 and last.end:
         end = last.end
     elif last.end or seen:
         end = max(last.end, seen[-1].time if seen else 0)
     else:
-        end = last.start
+        end = last.ref if last.flags & 32 and last.dropped and last.ref else last.start  # section 8
     launch.add((chunks[0].cta, chunks[0].warp, -1 if chunks[0].sm == NO_SM else chunks[0].sm, -1, -1), chunks[0].start, end, runs)
 
 

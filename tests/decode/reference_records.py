@@ -5,7 +5,8 @@ import collections
 import struct
 
 COUNTERS = ("droppedEvents", "unmatchedPops", "unclosedRanges", "undecodedBytes", "reservedRecords", "timeAmbiguousChunks", "missingChunks",
-            "corruptChunks", "corruptSections", "overflowedWarps", "warpsWithoutChunk", "truncated")
+            "corruptChunks", "corruptSections", "overflowedWarps", "warpsWithoutChunk", "overwrittenEvents",
+            "overwrittenBegins", "truncated")
 PUSH, POP, TOKEN = 1, 2, 4
 # payload_type: bytes in the record, bits of the value, how struct reads those bits
 PAYLOADS = {0: (0, 0, ""), 1: (4, 8, "b"), 2: (4, 8, "B"), 3: (4, 16, "h"), 4: (4, 16, "H"), 5: (4, 32, "i"), 6: (4, 32, "I"), 7: (8, 64, "q"),
@@ -117,7 +118,7 @@ def resolve(ts, ref):
     return min(max(ref - ((1 << 32) - d) if d >= (1 << 32) - (1 << 20) else ref + d, 0), MAX)
 
 
-def read_records(data, module, wide, start, closed, count):
+def read_records(data, module, wide, start, closed, count, even=False):
     """The records of one chunk, `data` being its used bytes when it is closed, else all that could be used."""
     filled = len(data)
     if not closed:  # up to its last u32 that is not zero
@@ -133,7 +134,7 @@ def read_records(data, module, wide, start, closed, count):
             filled = at  # section 3: an unclosed chunk's records end here
             break
         event = module.events.get(id_)
-        least = 8 if module.extended or wide else 4
+        least = 16 if even else 8 if module.extended or wide else 4
         if id_ == 0:
             size = least
         elif event is None:
@@ -141,7 +142,7 @@ def read_records(data, module, wide, start, closed, count):
         elif PAYLOADS[event.payload][0] == 0:
             size = least
         else:
-            size = 16 if module.extended or PAYLOADS[event.payload][0] == 8 else 8
+            size = 16 if even or module.extended or PAYLOADS[event.payload][0] == 8 else 8
         if size > left:
             break
         if id_ == 0:
@@ -149,12 +150,25 @@ def read_records(data, module, wide, start, closed, count):
         else:
             bits, (bytes_, width, _) = None, PAYLOADS[event.payload]
             if bytes_:
-                bits = int.from_bytes(data[at + size - 8:][:8] if bytes_ == 8 else data[at + (8 if module.extended else 4):][:4], "little") & (1 << width) - 1
+                bits = int.from_bytes(data[at + 8:][:8] if bytes_ == 8 else data[at + (8 if module.extended else 4):][:4], "little") & (1 << width) - 1
             ref = resolve(word if module.extended else word & ~31, ref)
             records.append(Record(id_, event, ref, bits))
         at += size
     count["undecodedBytes"] += max(filled - at, 0)
     return records
+
+
+def kept_last(records, reference):
+    """3, flag 32: the same records with their times counted back from a reference time."""
+    if not records:
+        return []
+    last = max(reference - (reference - records[-1].time) % (1 << 32), 0)
+    first = min(max(last - (records[-1].time - records[0].time), 0), MAX)
+    ref, out = first, []
+    for r in records:
+        ref = resolve(r.time % (1 << 32), ref)
+        out.append(r._replace(time=ref))
+    return out
 
 
 # ---- sections 4.3 and 5: events of a stream, as trace.json has them -------------------------------------------------------
@@ -197,18 +211,25 @@ def emit_stream(launch, place_index, end, runs, names, count):
         launch.json["ranges"].append(one)
 
     stack, tokens = [], {}
-    for module, records in runs:
+    for module, records, *kept in runs:
+        overwritten, closed = kept or (False, False)
+        times = collections.Counter(r.id for r in records)
+        seen = set()
         for r in records:
+            first = r.id not in seen
+            seen.add(r.id)
             if r.event.pos == PUSH:
                 stack.append((module, r))
             elif r.event.pos == POP:
                 if stack:
                     emit_range(*stack.pop(), r)
                 else:
-                    count["unmatchedPops"] += 1
+                    count["overwrittenBegins" if overwritten else "unmatchedPops"] += 1
             elif r.event.pos == TOKEN:
                 if r.id in tokens:
                     emit_range(*tokens.pop(r.id), r)
+                elif overwritten and closed and first and times[r.id] % 2:
+                    count["overwrittenBegins"] += 1
                 else:
                     tokens[r.id] = module, r
             else:

@@ -134,6 +134,8 @@ typedef struct iket_stream {
     X(corruptSections)                                                                                                 \
     X(overflowedWarps)                                                                                                 \
     X(warpsWithoutChunk)                                                                                               \
+    X(overwrittenEvents)                                                                                               \
+    X(overwrittenBegins)                                                                                               \
     X(truncated)
 
 typedef struct iket_diagnostics {
