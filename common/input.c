@@ -12,7 +12,7 @@
 
 #include "common/array.h"
 
-int iket_input_read_rest(iket_input *input, const void *head, size_t head_size, int fd, const char *name, iket_error *err) {
+static int read_rest(iket_input *input, const void *head, size_t head_size, int fd, const char *name, iket_error *err) {
     uint8_t *data = NULL;
     size_t size = 0, capacity = 0;
     *input = (iket_input){0};
@@ -58,7 +58,7 @@ static int unpack(iket_input *input, const char *name, iket_error *err) {
         taken += left - z.avail_in;
         used += room - z.avail_out;
         if (status == Z_STREAM_END) {
-            if (input->size - taken < 2 || input->data[taken] != 0x1F || input->data[taken + 1] != 0x8B) break;
+            if (!iket_input_is_gzip(input->data + taken, input->size - taken)) break;
             status = inflateReset(&z);
         } else if (status == Z_BUF_ERROR && taken == input->size) {
             result = iket_fail(err, "%s: byte 0x%zx: the gzip data ends in the middle (the file is cut off; copy it again)", name, taken);
@@ -74,6 +74,11 @@ static int unpack(iket_input *input, const char *name, iket_error *err) {
     }
     *input = (iket_input){.data = out, .size = used};
     return 0;
+}
+
+int iket_input_read_rest(iket_input *input, const void *head, size_t size, int fd, const char *name, iket_error *err) {
+    IKET_TRY(read_rest(input, head, size, fd, name, err));
+    return iket_input_is_gzip(input->data, input->size) ? unpack(input, name, err) : 0;
 }
 
 int iket_input_open(iket_input *input, const char *path, iket_error *err) {
@@ -96,11 +101,10 @@ int iket_input_open(iket_input *input, const char *path, iket_error *err) {
             *input = (iket_input){.data = data, .size = (size_t)info.st_size, .mapped = 1};
         }
     } else {
-        result = iket_input_read_rest(input, NULL, 0, fd, name, err);
+        result = read_rest(input, NULL, 0, fd, name, err);
     }
     if (!is_stdin) close(fd);
-    if (result == 0 && input->size >= 2 && input->data[0] == 0x1F && input->data[1] == 0x8B) return unpack(input, name, err);
-    return result;
+    return result == 0 && iket_input_is_gzip(input->data, input->size) ? unpack(input, name, err) : result;
 }
 
 void iket_input_close(iket_input *input) {
@@ -122,4 +126,12 @@ int iket_input_peek(const char *path, void *head, size_t size, iket_error *err) 
     gzclose(file);
     if (got < 0) return iket_fail(err, "%s: cannot be read: %s", path, why != 0 ? strerror(why) : "the gzip data is damaged");
     return got;
+}
+
+size_t iket_input_peek_gzip(const void *packed, size_t packed_size, void *head, size_t size) {
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)packed, .avail_in = (uInt)packed_size, .next_out = head, .avail_out = (uInt)size};
+    if (inflateInit2(&z, 15 + 16) != Z_OK) return 0;
+    inflate(&z, Z_SYNC_FLUSH);
+    inflateEnd(&z);
+    return size - z.avail_out;
 }

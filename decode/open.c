@@ -119,8 +119,13 @@ int iket_open_peek(const char *path, char head[IKET_HEAD_BYTES], iket_error *err
     return got;
 }
 
+// The head of a file is of what gzip holds already, that of standard input is not.
 static kind kind_of_input(int is_stdin, const char *head, int got) {
-    return is_stdin && (uint8_t)head[0] == 0x1F ? KIND_JSON : kind_of(head, (size_t)got); // gzip on stdin: only a trace.json is read so
+    char unpacked[IKET_HEAD_BYTES];
+    if (!is_stdin || !iket_input_is_gzip(head, (size_t)got)) return kind_of(head, (size_t)got);
+    size_t size = iket_input_peek_gzip(head, (size_t)got, unpacked, sizeof unpacked);
+    kind k = kind_of(unpacked, size);
+    return k == KIND_DUMP ? k : KIND_JSON; // damaged gzip is left to the reader of a trace.json to tell of
 }
 
 int iket_open_is_json(const char *path, const char *head, int got) { return kind_of_input(strcmp(path, "-") == 0, head, got) == KIND_JSON; }
