@@ -39,21 +39,8 @@ int iket_condition_place(const iket_condition *condition, const iket_location *p
 // A time of the command line against a trace that starts at `start`: below it, it counts from it.
 static inline uint64_t iket_condition_time(uint64_t time, uint64_t start) { return time < start ? start + time : time; }
 
-// Whether the conditions of a kind hold: one of them does, or none was given.
-int iket_selector_launch(const iket_selector *selector, const char *graph_key, uint32_t ordinal);
-
-// The place conditions together.
-int iket_selector_place(const iket_selector *selector, const iket_location *place);
-
 // Whether events of this name are wanted; id is IKET_SELECT_MARKER or IKET_SELECT_RANGE.
 int iket_selector_name(const iket_selector *selector, int id, const char *name);
-
-// The least and greatest time that is selected, both inclusive.
-void iket_selector_time(const iket_selector *selector, uint64_t start, uint64_t *from, uint64_t *to);
-
-// Sets wanted[i] for each kernel name that --kernel selects (all without it). Returns 0, 1 (a name that is none of them)
-// or -1 (a part of several names), with the line in err. `names` are distinct.
-int iket_selector_kernels(const iket_selector *selector, const char *const *names, size_t count, uint8_t *wanted, iket_error *err);
 
 // "nothing is named X; did you mean Y?" for the list of what is there. Returns 1.
 int iket_nothing_named(iket_error *err, const char *option, const char *text, const char *const *names, size_t count, const char *what);

@@ -59,6 +59,21 @@ int iket_selector_has(const iket_selector *selector, int id);
 
 void iket_selector_clear(iket_selector *selector);
 
+// ---- without a trace: for what knows launches and places by other means ----
+
+// Whether the conditions of a kind hold: one of them does, or none was given.
+int iket_selector_launch(const iket_selector *selector, const char *graph_key, uint32_t ordinal);
+
+// The place conditions together.
+int iket_selector_place(const iket_selector *selector, const iket_location *place);
+
+// The least and greatest time that is selected, both inclusive.
+void iket_selector_time(const iket_selector *selector, uint64_t start, uint64_t *from, uint64_t *to);
+
+// Sets wanted[i] for each kernel name that --kernel selects (all without it). Returns 0, 1 (a name that is none of them)
+// or -1 (a part of several names), with the line in err. `names` are distinct.
+int iket_selector_kernels(const iket_selector *selector, const char *const *names, size_t count, uint8_t *wanted, iket_error *err);
+
 // What a selector means in one trace. All masks are owned; iket_selection_clear frees them.
 typedef struct iket_selection {
     uint8_t *launches;  // [launch_count]   1: selected
