@@ -74,7 +74,7 @@ static int open_beside(iket_output *o, const char *path, mode_t mode, iket_error
     if (o->target == NULL || o->temporary == NULL) return iket_fail(err, "%s: out of memory", path);
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         snprintf(o->temporary, room, "%s.part%ld-%u", o->target, (long)getpid(), attempt);
-        o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        o->fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (o->fd >= 0 || errno != EEXIST) break;
     }
     if (o->fd < 0) {
@@ -142,6 +142,8 @@ int iket_output_write(iket_output *out, const void *data, size_t size, iket_erro
     }
     return 0;
 }
+
+int iket_output_descriptor(const iket_output *out) { return out->fd; }
 
 int iket_output_flush(void *context, const void *data, size_t size, iket_error *err) {
     return iket_output_write(context, data, size, err);

@@ -27,6 +27,10 @@ IKET_MUST_CHECK int iket_output_write(iket_output *out, const void *data, size_t
 // The same as a sink's consumer; context is an iket_output.
 int iket_output_flush(void *context, const void *data, size_t size, iket_error *err);
 
+// For what is not written from its begin to its end: the file itself, open for reading and writing unless it is a device, a
+// pipe or standard output. It stays the output's.
+int iket_output_descriptor(const iket_output *out);
+
 // Closes, checks that every byte reached the file, renames. *out is NULL afterwards; on failure nothing is left behind.
 IKET_MUST_CHECK int iket_output_commit(iket_output **out, iket_error *err);
 
