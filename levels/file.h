@@ -38,7 +38,7 @@ typedef struct iket_levels_section {
     uint64_t offset, count;
 } iket_levels_section;
 
-// X(field, element type): one section each, in this order in the file, every offset a multiple of 8.
+// X(field, element type): one section each, in this order in the header, in any order in the file; every offset a multiple of 8.
 #define IKET_LEVELS_SECTIONS(X)                                                                                        \
     X(tables_json, char)           /* the answer "tables" as it is sent */                                             \
     X(statistics_json, char)       /* the answer "statistics" of the whole trace */                                    \

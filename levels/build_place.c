@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// build_place.c: the second pass. Every event goes to its place in the mapped columns.
+//
+// Threads begin at the snapshots of the first pass. A slice that is open at such a point is closed by the thread that meets
+// its end, and those ends are written when all threads are done: no two threads write one event.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "levels/builder.h"
+#include "levels/place.h"
+
+// How many depths of a track are open and have a lane.
+static uint32_t open_lanes(uint32_t depth, uint32_t lanes) { return depth < lanes ? depth : lanes; }
+
+static int start_part(iket_levels_part *p, iket_levels_builder *b, const iket_levels_snapshot *from, iket_error *err) {
+    const iket_levels_names *names = &b->names;
+    p->builder = b;
+    p->lanes = calloc((size_t)b->lane_count + 1, sizeof *p->lanes);
+    p->depths = calloc(names->track_count + 1, sizeof *p->depths);
+    if (p->lanes == NULL || p->depths == NULL) return iket_fail(err, "out of memory (%" PRIu32 " lanes)", b->lane_count);
+    for (uint32_t lane = 0; lane < b->lane_count; lane++) p->lanes[lane].next = b->columns.lane_first[lane];
+    for (size_t i = 0; from != NULL && i < from->track_count; i++) {
+        p->depths[i] = from->tracks[i].depth;
+        const iket_levels_track *track = &names->tracks[i];
+        if (track->node < 0 || b->nodes[track->node].kind == IKET_LEVELS_ROOT) continue;
+        uint32_t open = open_lanes(from->tracks[i].depth, from->tracks[i].lanes);
+        for (uint32_t d = 0; d < from->tracks[i].lanes; d++) {
+            iket_levels_place_lane *lane = &p->lanes[b->nodes[track->node].lane + d];
+            const iket_levels_slot *slot = &from->slots[from->tracks[i].slot + d];
+            lane->open = lane->next + slot->open;
+            lane->next += slot->count;
+            lane->cls = (uint16_t)slot->cls;
+            lane->carried = d < open;
+        }
+    }
+    p->note_first = from == NULL ? 0 : from->notes;
+    return 0;
+}
+
+// ---- events ---------------------------------------------------------------------------------------------------------
+
+static int add_note(iket_levels_part *p, uint64_t event, uint32_t kind, uint64_t bits, uint32_t type, iket_error *err) {
+    if (p->note_first + p->note_count >= p->builder->notes_most) return iket_fail(err, "the file changed while it was read (try again)");
+    p->builder->columns.note[p->note_first + p->note_count++] = (iket_levels_note){.event = event, .bits = bits, .kind = kind, .type = type};
+    return 0;
+}
+
+static int note_begin(iket_levels_part *p, iket_levels_reader *reader, const iket_levels_packet_event *event, uint64_t row, iket_error *err) {
+    if (event->has & IKET_LEVELS_HAS_RECORDED) {
+        p->builder->columns.flags[row] |= IKET_LEVELS_RECORDED_AT;
+        IKET_TRY(add_note(p, row, IKET_LEVELS_NOTE_BEGIN_RECORDED, event->recorded, 0, err));
+    }
+    if (event->has & IKET_LEVELS_HAS_EXTRA) {
+        IKET_TRY(add_note(p, row, IKET_LEVELS_NOTE_EXTRA, p->texts.used, 0, err));
+        IKET_TRY(iket_memory_flush(&p->texts, reader->extra.data, reader->extra.used, err));
+    }
+    for (size_t i = 0; (event->has & IKET_LEVELS_HAS_FLOWS) && i < reader->flow_count; i++) {
+        iket_levels_ends *ends = reader->flows[i].reaches ? &p->reached : &p->left;
+        IKET_TRY(IKET_RESERVE(ends->items, ends->count, ends->capacity, 1, err));
+        ends->items[ends->count++] = (iket_levels_arrow_end){.id = reader->flows[i].id, .event = row};
+    }
+    return 0;
+}
+
+static int place_begin(iket_levels_part *p, iket_levels_reader *reader, const iket_levels_packet_event *event, uint32_t lane, uint32_t depth, iket_error *err) {
+    iket_levels_columns *c = &p->builder->columns;
+    iket_levels_place_lane *at = &p->lanes[lane + depth];
+    uint32_t cls;
+    IKET_TRY(iket_levels_class_of_event(reader, event, 0, &cls, err));
+    uint64_t row = at->next;
+    if (row >= c->lane_first[lane + depth + 1]) return iket_fail(err, "the file changed while it was read (try again)");
+    at->next++;
+    c->start[row] = c->end[row] = event->time;
+    c->cls[row] = (uint16_t)cls;
+    c->parent_cls[row] = event->type == IKET_LEVELS_BEGIN && depth > 0 ? at[-1].cls : IKET_LEVELS_NO_CLASS;
+    if (event->type == IKET_LEVELS_AT_ONCE) {
+        c->flags[row] = IKET_LEVELS_INSTANT;
+    } else {
+        at->open = row;
+        at->cls = (uint16_t)cls;
+        at->carried = 0;
+    }
+    if (event->has & IKET_LEVELS_HAS_PAYLOAD) {
+        c->payload[row] = event->payload;
+        c->payload_type[row] = event->payload_type;
+    }
+    return event->has & ~(unsigned)IKET_LEVELS_HAS_PAYLOAD ? note_begin(p, reader, event, row, err) : 0;
+}
+
+static int place_end(iket_levels_part *p, const iket_levels_packet_event *event, const iket_levels_place_lane *at, iket_error *err) {
+    iket_levels_columns *c = &p->builder->columns;
+    uint64_t row = at->open;
+    unsigned flags = 0;
+    if (event->has & IKET_LEVELS_HAS_END_PAYLOAD) {
+        flags |= IKET_LEVELS_END_PAYLOAD;
+        IKET_TRY(add_note(p, row, IKET_LEVELS_NOTE_END_PAYLOAD, event->end_payload, event->end_payload_type, err));
+    }
+    if (event->has & IKET_LEVELS_HAS_UNCLOSED) flags |= IKET_LEVELS_UNCLOSED;
+    if (event->has & IKET_LEVELS_HAS_RECORDED) {
+        flags |= IKET_LEVELS_RECORDED_AT;
+        IKET_TRY(add_note(p, row, IKET_LEVELS_NOTE_END_RECORDED, event->recorded, 0, err));
+    }
+    if (at->carried) {
+        IKET_TRY(IKET_RESERVE(p->late, p->late_count, p->late_capacity, 1, err));
+        p->late[p->late_count++] = (iket_levels_late_end){.event = row, .end = event->time, .flags = (uint8_t)flags};
+        return 0;
+    }
+    c->end[row] = event->time;
+    if (flags != 0) c->flags[row] = (uint8_t)(c->flags[row] | flags);
+    return 0;
+}
+
+static int place_event(void *context, iket_levels_reader *reader, const iket_levels_packet_event *event, iket_error *err) {
+    iket_levels_part *p = context;
+    const iket_levels_track *track = &reader->names->tracks[event->track];
+    uint32_t *depth = &p->depths[event->track];
+    if (track->node < 0 || p->builder->nodes[track->node].kind == IKET_LEVELS_ROOT) return 0;
+    uint32_t lane = p->builder->nodes[track->node].lane;
+    switch (event->type) {
+    case IKET_LEVELS_END:
+        if (*depth == 0 || --*depth >= IKET_LEVELS_MAX_DEPTH) return 0;
+        if (*depth >= track->lanes) break;
+        return place_end(p, event, &p->lanes[lane + *depth], err);
+    case IKET_LEVELS_BEGIN:
+        if (*depth >= IKET_LEVELS_MAX_DEPTH) {
+            ++*depth;
+            return 0;
+        }
+        if (*depth >= track->lanes) break;
+        return place_begin(p, reader, event, lane, (*depth)++, err);
+    default:
+        if (track->lanes == 0) break;
+        return place_begin(p, reader, event, lane, 0, err);
+    }
+    return iket_fail(err, "the file changed while it was read (try again)");
+}
+
+static int read_part(void *context, size_t index, iket_error *err) {
+    iket_levels_part *p = (iket_levels_part *)context + index;
+    iket_levels_builder *b = p->builder;
+    const iket_levels_snapshot *from = index == 0 ? NULL : &b->snapshots[index - 1];
+    iket_levels_reader reader = {
+        .names = &b->names, .event = place_event, .context = p,
+        .end = index < b->snapshot_count ? b->snapshots[index].offset : UINT64_MAX,
+    };
+    int result = iket_levels_reader_open(&reader, b->options->input, from == NULL ? 0 : from->offset, from == NULL ? 0 : from->time, err);
+    if (result == 0) result = iket_levels_reader_run(&reader, err);
+    iket_levels_reader_close(&reader);
+    return result;
+}
+
+// ---- the parts together ---------------------------------------------------------------------------------------------
+
+// Every part must have filled its share of every lane.
+static int check_parts(iket_levels_builder *b, const iket_levels_part *parts, size_t count, iket_error *err) {
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t lane = 0; lane < b->lane_count; lane++) {
+            uint64_t limit = i + 1 < count ? parts[i + 1].lane_first[lane] : b->columns.lane_first[lane + 1];
+            if (parts[i].lanes[lane].next != limit) return iket_fail(err, "the file changed while it was read (try again)");
+        }
+    }
+    return 0;
+}
+
+static void close_late(iket_levels_builder *b, const iket_levels_part *p) {
+    for (size_t i = 0; i < p->late_count; i++) {
+        b->columns.end[p->late[i].event] = p->late[i].end;
+        b->columns.flags[p->late[i].event] = (uint8_t)(b->columns.flags[p->late[i].event] | p->late[i].flags);
+    }
+}
+
+static int place_with(iket_levels_builder *b, iket_levels_part *parts, iket_error *err) {
+    size_t count = b->snapshot_count + 1;
+    for (size_t i = 0; i < count; i++) {
+        IKET_TRY(start_part(&parts[i], b, i == 0 ? NULL : &b->snapshots[i - 1], err));
+        parts[i].lane_first = malloc(((size_t)b->lane_count + 1) * sizeof *parts[i].lane_first);
+        if (parts[i].lane_first == NULL) return iket_fail(err, "out of memory (%" PRIu32 " lanes)", b->lane_count);
+        for (uint32_t lane = 0; lane < b->lane_count; lane++) parts[i].lane_first[lane] = parts[i].lanes[lane].next;
+    }
+    IKET_TRY(iket_pool_run(b->pool, count, read_part, parts, err));
+    IKET_TRY(check_parts(b, parts, count, err));
+    for (size_t i = 0; i < count; i++) close_late(b, &parts[i]);
+    IKET_TRY(iket_levels_join_notes(b, parts, count, err));
+    return iket_levels_join_arrows(b, parts, count, err);
+}
+
+int iket_levels_place(iket_levels_builder *b, iket_error *err) {
+    iket_levels_part parts[IKET_LEVELS_PARTS] = {0};
+    int result = place_with(b, parts, err);
+    for (size_t i = 0; i < IKET_LEVELS_PARTS; i++) {
+        free(parts[i].lanes);
+        free(parts[i].lane_first);
+        free(parts[i].depths);
+        free(parts[i].late);
+        free(parts[i].texts.data);
+        free(parts[i].left.items);
+        free(parts[i].reached.items);
+    }
+    return result;
+}
