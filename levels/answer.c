@@ -18,6 +18,11 @@ static const struct {
     {"window", iket_levels_window, "application/json", SELECTORS " ns_per_pixel"},
     {"statistics", iket_levels_statistics, "application/json", SELECTORS},
     {"activity", iket_levels_activity, "application/octet-stream", "rows sms from to bins"},
+    {"events", iket_levels_events, "application/json", "ids"},
+    {"find", iket_levels_find, "application/json", NULL}, // by the way in which it is to be found
+    {"longest", iket_levels_longest, "application/json", SELECTORS " limit"},
+    {"points", iket_levels_points, "application/json", SELECTORS " limit"},
+    {"rows.csv", iket_levels_csv, "text/csv; charset=utf-8", SELECTORS},
 };
 
 // Whether `name` is one of the words of `list`.
@@ -32,7 +37,7 @@ static int is_one_of(const char *name, const char *list) {
     return 0;
 }
 
-static iket_levels_status check_arguments(const iket_levels_question *question, const char *known, iket_error *err) {
+iket_levels_status iket_levels_check_arguments(const iket_levels_question *question, const char *known, iket_error *err) {
     for (size_t i = 0; i < question->argument_count; i++) {
         const iket_levels_argument *a = &question->arguments[i];
         if (!is_one_of(a->name, known)) {
@@ -54,7 +59,7 @@ static iket_levels_status check_arguments(const iket_levels_question *question, 
 iket_levels_status iket_levels_answer(const iket_levels *levels, const iket_levels_question *question, iket_sink *sink, const char **type, iket_error *err) {
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
         if (strcmp(questions[i].what, question->what) != 0) continue;
-        IKET_LEVELS_TRY(check_arguments(question, questions[i].arguments, err));
+        if (questions[i].arguments != NULL) IKET_LEVELS_TRY(iket_levels_check_arguments(question, questions[i].arguments, err));
         *type = questions[i].type;
         return questions[i].answer(levels, question, sink, err);
     }

@@ -38,6 +38,9 @@ typedef struct iket_levels_intervals {
 
 int iket_levels_intervals_add(iket_levels_intervals *intervals, uint64_t from, uint64_t to, iket_error *err); // joined to the last one where they meet
 
+// Whether each argument is one of the words of `known`, given once and not too long.
+iket_levels_status iket_levels_check_arguments(const iket_levels_question *question, const char *known, iket_error *err);
+
 // The text of an argument, NULL where it is not given.
 const char *iket_levels_text(const iket_levels_question *question, const char *name);
 

@@ -173,7 +173,8 @@ class Maker:
             elif r.random() < 0.1:
                 e["flags"] = UNCLOSED
             elif r.random() < 0.2:
-                e["end_payload"] = self.payload()
+                e["end_payload"] = self.payload() if r.random() < 0.5 else (INT, 7)
+                e["end_payload"] = e["end_payload"] if e["end_payload"][0] else (UINT, 8)
             if r.random() < 0.05:
                 e["begin_recorded"] = r.getrandbits(62)
             if r.random() < 0.05:

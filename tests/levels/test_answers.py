@@ -87,8 +87,17 @@ def questions(file, seed):
     for scope in scopes(file, r):
         yield "statistics", scope
         yield "window", scope
+        yield "longest", scope
+        yield "longest", {**scope, "limit": "100"}
+        yield "rows.csv", scope
+        for cls in (3, 5, 12):
+            if "class" not in scope and "name" not in scope:
+                yield "points", {**scope, "class": str(cls)}
+                yield "points", {**scope, "class": str(cls), "limit": "7"}
+        yield from orders(file, scope, r)
         for pixel in ("1", "37.5", "900"):
             yield "window", {**scope, "ns_per_pixel": pixel}
+    yield from single_events(file, r)
     nodes = len(file.node_kind)
     for bins in (1, 7, 300):
         for rows in ("0-%d" % nodes, "3-40,50-51", "4-9.30-70.100-160,5-6", "%d-%d" % (nodes - 1, nodes)):
@@ -96,6 +105,30 @@ def questions(file, seed):
             a = r.uniform(-1000, file.span)
             yield "activity", {"rows": rows, "bins": str(bins), "from": repr(a), "to": repr(a + r.uniform(1, 9000))}
         yield "activity", {"sms": "0-1,5-7", "bins": str(bins), "to": "20000"}
+
+
+def orders(file, scope, r):
+    for direction in ("1", "-1"):
+        after = str(r.randrange(-1, file.events))
+        classes = ".".join(str(r.randrange(len(file.class_kind))) for _ in range(3))
+        yield "find", {**scope, "by": "order", "after": after, "direction": direction, "classes": classes}
+        yield "find", {**scope, "by": "order", "direction": direction}
+        if not set(scope) & {"time", "from", "to", "name", "class"}:
+            yield "find", {**scope, "by": "warp", "after": str(r.randrange(file.events)), "direction": direction}
+
+
+def single_events(file, r):
+    everything = list(range(file.events))
+    for at in range(0, file.events, 200):
+        yield "events", {"ids": ",".join(map(str, everything[at : at + 200]))}
+    for _ in range(30):
+        yield "events", {"ids": str(r.randrange(file.events))}
+        node, lane, i = r.randrange(len(file.node_kind)), r.randrange(len(file.lane_node)), r.randrange(file.events)
+        yield "find", {"by": "node", "node": str(node)}
+        yield "find", {"by": "node", "node": str(node), "from": repr(r.uniform(0, file.span)), "class": "4"}
+        yield "find", {"by": "point", "lane": str(lane), "time": repr(r.uniform(0, file.span)), "near": "700"}
+        yield "find", {"by": "point", "lane": str(lane), "time": str(file.start[i])}
+        yield "find", {"by": "point", "lane": str(file.lane_node.index(0) if 0 in file.lane_node else lane), "time": str(file.end[i]), "near": "32"}
 
 
 def plain_time(scope):
