@@ -329,17 +329,17 @@ def float_text(value):
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "0"
-    if abs(value) < 3.4e38 and f32(value) == value:
+    if f32(value) == value:
         for digits in range(1, 10):
             context = decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP)
             number = float(context.create_decimal(decimal.Decimal(value)))
-            if abs(number) < 3.4e38 and f32(number) == value:
+            if f32(number) == value:
                 return ecma(number)
     return ecma(value)
 
 
 def f32(value):
-    return struct.unpack("<f", struct.pack("<f", value))[0]
+    return array.array("f", [value])[0]  # past the greatest: infinity
 
 
 def ecma(value):
