@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_answers.py: the answers from level files against naive.py: on made ones with all that a file can hold.
 
-    test_answers.py FOLDER      level_answer on PATH
+    test_answers.py FOLDER VERSION      level_answer on PATH; VERSION: of the program
 """
 
 import contextlib
@@ -158,7 +158,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for seed in (1, 2, 3):
-        print(seed, check_file(made(folder, seed, b""), seed), "answers")
+        print(seed, check_file(made(folder, seed, sys.argv[2].encode()), seed), "answers")
 
 
 if __name__ == "__main__":
