@@ -33,6 +33,19 @@ iket_file_kind iket_cache_key(const iket_catalog_trace *trace, char key[IKET_KEY
     return IKET_FILE_KINDS;
 }
 
+void iket_cache_file_key(const iket_catalog_file *file, char key[IKET_KEY_MAX]) {
+    add_file_to_key(key, (size_t)snprintf(key, IKET_KEY_MAX, "%s", IKET_VERSION), file);
+}
+
+void iket_cache_hash(const char *text, char digits[IKET_HASH_DIGITS + 1]) {
+    uint64_t a = UINT64_C(0xCBF29CE484222325), b = UINT64_C(0x84222325CBF29CE4);
+    for (const char *c = text; *c != 0; c++) {
+        a = (a ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+        b = (b ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+    }
+    snprintf(digits, IKET_HASH_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, a, b);
+}
+
 static int make_folder(const char *path, iket_error *err) {
     if (mkdir(path, 0700) == 0 || errno == EEXIST) return 0;
     return iket_fail(err, "%s: the cache folder cannot be made: %s", path, strerror(errno));

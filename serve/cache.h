@@ -18,6 +18,13 @@ enum { IKET_KEY_MAX = 240, IKET_CACHE_PATH = 4096 };
 // The key of `trace`'s source, the file that it is decoded from. Returns that file's kind; IKET_FILE_KINDS: it has none.
 iket_file_kind iket_cache_key(const iket_catalog_trace *trace, char key[IKET_KEY_MAX]);
 
+// The key of one file by itself.
+void iket_cache_file_key(const iket_catalog_file *file, char key[IKET_KEY_MAX]);
+
+// Two hashes (FNV-1a, from two beginnings) of a text, in hexadecimal.
+enum { IKET_HASH_DIGITS = 32 };
+void iket_cache_hash(const char *text, char digits[IKET_HASH_DIGITS + 1]);
+
 // The path of the cached file; the folder is made when it is not there.
 IKET_MUST_CHECK int iket_cache_path(const char *key, const char *ending, char path[IKET_CACHE_PATH], iket_error *err);
 

@@ -17,6 +17,7 @@
 #include "common/output.h"
 #include "common/pool.h"
 #include "decode/include/iket/encode.h"
+#include "levels/build.h"
 
 enum { SOURCE = 3, META = 4, NICENESS = 10 };
 
@@ -123,16 +124,25 @@ static void print_error(const char *name, const char *message) {
     fprintf(stderr, "%s\n", message);
 }
 
+// A level file has no facts of its own: they only say that it was made.
+static int make_levels(const char *name, const char *output, const char *progress, iket_facts *facts, iket_error *err) {
+    iket_levels_build_options options = {.input = SOURCE, .name = name, .output = output, .progress = progress};
+    IKET_TRY(iket_levels_build(&options, err));
+    facts->magic = IKET_FACTS_MAGIC;
+    facts->written = 1;
+    return 0;
+}
+
 int iket_child_main(int argc, char **argv) {
     static iket_facts facts;
     iket_error err;
-    if (argc != 7) return 2;
+    if (argc != 8) return 2;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     iket_output_guard_signals();
     setpriority(PRIO_PROCESS, 0, NICENESS);
     assignment a = {.name = argv[2], .has_meta = strcmp(argv[3], "meta") == 0, .selection = argv[4], .output = argv[5], .most_events = strtoull(argv[6], NULL, 10)};
     int result = iket_pool_open(&a.pool, 0, &err);
-    if (result == 0) result = read_trace(&a, &facts, &err);
+    if (result == 0) result = argv[7][0] != 0 ? make_levels(a.name, a.output, argv[7], &facts, &err) : read_trace(&a, &facts, &err);
     iket_pool_close(&a.pool);
     if (result != 0) {
         print_error(argv[2], err.message);
@@ -147,7 +157,8 @@ int iket_child_main(int argc, char **argv) {
 static int spawn(iket_child *child, const iket_child_task *task, int facts, int errors) {
     char most[24];
     snprintf(most, sizeof most, "%" PRIu64, task->most_events);
-    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)task->selection, (char *)(uintptr_t)(task->output != NULL ? task->output : ""), most, NULL};
+    char *arguments[] = {"iket-serve", IKET_CHILD_WORD, (char *)(uintptr_t)task->name, task->meta >= 0 ? "meta" : "", (char *)(uintptr_t)task->selection, (char *)(uintptr_t)(task->output != NULL ? task->output : ""), most,
+                         (char *)(uintptr_t)(task->progress != NULL ? task->progress : ""), NULL};
     extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

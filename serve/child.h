@@ -26,6 +26,7 @@ typedef struct iket_child_task {
     const char *selection;  // "launch=0-3;sm=5": the commands' selectors; "": everything
     uint64_t most_events;   // nothing is written when the trace has more; 0: it is written anyway
     const char *output;     // path of the .pftrace or .json to write, told apart by its ending; NULL: facts only
+    const char *progress;   // NULL, or a path to report to: then the source is a .pftrace, and output the level file to make
 } iket_child_task;
 
 // Starts the child. On success *pid and the two pipes to read are set.

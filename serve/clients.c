@@ -9,13 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct iket_client {
     iket_client *before, *after; // guarded by the table's lock, as is the life of the struct
     int fd;
-    atomic_int answering;
+    atomic_int answering, held;
     atomic_llong since;          // ms: when it began to wait, or to be answered
+    int file;                    // with the next three, written by the serving thread with the table's lock; -1: none
+    dev_t device;
+    ino_t inode;
+    uint64_t end;
     int measured;                // the two below hold; only the watching thread touches the three
     long long measured_at;
     uint64_t measured_bytes;
@@ -64,10 +69,19 @@ static void watch_answer(const iket_clients *clients, iket_client *client, long 
     }
 }
 
+// The descriptor may be closed by now, or another file's: then it tells nothing.
+static int is_cut(const iket_client *client) {
+    struct stat info;
+    return client->file >= 0 && fstat(client->file, &info) == 0 && info.st_dev == client->device && info.st_ino == client->inode && (uint64_t)info.st_size < client->end;
+}
+
 static void watch_all(iket_clients *clients, long long now) {
     for (iket_client *c = clients->list.after; c != &clients->list; c = c->after) {
         long long since = atomic_load(&c->since);
-        if (atomic_load(&c->answering)) {
+        if (atomic_load(&c->held)) continue;
+        if (atomic_load(&c->answering) && is_cut(c)) {
+            drop(c);
+        } else if (atomic_load(&c->answering)) {
             watch_answer(clients, c, since, now);
         } else if (now - since >= clients->timeout) {
             drop(c);
@@ -142,7 +156,9 @@ iket_client *iket_clients_add(iket_clients *clients, int fd) {
     iket_client *c = calloc(1, sizeof *c);
     if (c == NULL) return NULL;
     c->fd = fd;
+    c->file = -1;
     atomic_init(&c->answering, 0);
+    atomic_init(&c->held, 0);
     atomic_init(&c->since, now_ms());
     pthread_mutex_lock(&clients->lock);
     if (++clients->count > clients->limit - clients->limit / 8) drop_longest_idle(clients);
@@ -172,8 +188,35 @@ void iket_clients_begin(iket_clients *clients, iket_client *client) {
 
 void iket_clients_end(iket_clients *clients, iket_client *client) {
     if (client == NULL || !atomic_exchange(&client->answering, 0)) return;
+    if (client->file >= 0) {
+        pthread_mutex_lock(&clients->lock);
+        client->file = -1;
+        pthread_mutex_unlock(&clients->lock);
+    }
     atomic_store(&client->since, now_ms());
     atomic_fetch_sub(&clients->busy, 1);
+}
+
+void iket_clients_hold(iket_clients *clients, iket_client *client) {
+    (void)clients;
+    if (client != NULL) atomic_store(&client->held, 1);
+}
+
+void iket_clients_go_on(iket_clients *clients, iket_client *client) {
+    (void)clients;
+    if (client == NULL) return;
+    atomic_store(&client->since, now_ms()); // what moved before does not count
+    atomic_store(&client->held, 0);
+}
+
+void iket_clients_watch_file(iket_clients *clients, iket_client *client, int fd, const struct stat *info, uint64_t end) {
+    if (client == NULL) return;
+    pthread_mutex_lock(&clients->lock);
+    client->file = fd;
+    client->device = info->st_dev;
+    client->inode = info->st_ino;
+    client->end = end;
+    pthread_mutex_unlock(&clients->lock);
 }
 
 size_t iket_clients_busy(iket_clients *clients) { return atomic_load(&clients->busy); }

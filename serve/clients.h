@@ -12,6 +12,7 @@
 #define IKET_SERVE_CLIENTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 
@@ -35,6 +36,15 @@ void iket_clients_remove(iket_clients *clients, iket_client *client);
 // Its request's header is complete, so it is being answered; and: the answer is sent.
 void iket_clients_begin(iket_clients *clients, iket_client *client);
 void iket_clients_end(iket_clients *clients, iket_client *client);
+
+// Its answer is being made elsewhere, so that it rests through no fault of its own; and: it is being sent from now on.
+void iket_clients_hold(iket_clients *clients, iket_client *client);
+void iket_clients_go_on(iket_clients *clients, iket_client *client);
+
+// Its answer is read from a file as it is sent, up to byte `end`: a file that is cut meanwhile has no more to send, and its
+// reader must not wait for it. `info` is the file's status.
+struct stat;
+void iket_clients_watch_file(iket_clients *clients, iket_client *client, int fd, const struct stat *info, uint64_t end);
 
 // Number of requests being answered.
 size_t iket_clients_busy(iket_clients *clients);

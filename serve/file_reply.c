@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "serve/clients.h"
 #include "serve/ranges.h"
 #include "serve/validators.h"
 
@@ -211,9 +212,11 @@ static enum MHD_Result reply_unsatisfiable(const iket_request *request, uint64_t
 }
 
 // The file or its ranges (NULL: the whole); takes fd.
-static struct MHD_Response *of_file(int fd, const iket_ranges *ranges, uint64_t size, const char *type) {
-    if (ranges != NULL && ranges->count > 1) return of_ranges(fd, ranges, size, type);
+static struct MHD_Response *of_file(const iket_request *request, int fd, const struct stat *info, const iket_ranges *ranges, const char *type) {
+    uint64_t size = (uint64_t)info->st_size;
     uint64_t first = ranges != NULL ? ranges->spans[0].first : 0, end = ranges != NULL ? ranges->spans[0].last + 1 : size;
+    if (ranges != NULL && ranges->count > 1) return of_ranges(fd, ranges, size, type);
+    if (end - first > COPIED_BYTES) iket_clients_watch_file(request->clients, request->client, fd, info, end);
     struct MHD_Response *response = of_span(fd, first, end - first);
     if (response == NULL) return NULL;
     MHD_add_response_header(response, "Content-Type", type);
@@ -242,7 +245,7 @@ enum MHD_Result iket_reply_file(const iket_request *request, int fd, const struc
         if (verdict == IKET_CONDITION_SEND) return reply_unsatisfiable(request, size);
         return iket_reply_error(request, MHD_HTTP_PRECONDITION_FAILED, NULL, NULL, "The file is not the one that the request has a part of any more: load it anew.");
     }
-    struct MHD_Response *response = of_file(fd, part_of == IKET_RANGES_SOME ? &ranges : NULL, size, type);
+    struct MHD_Response *response = of_file(request, fd, info, part_of == IKET_RANGES_SOME ? &ranges : NULL, type);
     if (response == NULL) return MHD_NO;
     add_validators(response, &validators);
     return iket_reply(request, part_of == IKET_RANGES_SOME ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, response, policy != NULL ? policy : policy_of(type));

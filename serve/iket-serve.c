@@ -31,7 +31,7 @@ static const iket_option options[] = {
     {TLS_KEY, 0, "tls-key", NULL, "FILE", "its private key (PEM)", NULL},
     {TIMEOUT, 0, "timeout", NULL, "SECONDS", "drop a connection that is idle for so long, or slow (30)", "Limits"},
     {CONNECTIONS, 0, "connections", NULL, "N", "connections at once (4096)", NULL},
-    {MOST_EVENTS, 0, "most-events", NULL, "N", "a trace with more events is offered in parts (20000000,\nsome 3 GB in the browser)", NULL},
+    {MOST_EVENTS, 0, "most-events", NULL, "N", "a trace with more events is not loaded whole (20000000,\nsome 3 GB in the browser)", NULL},
 };
 
 static const iket_command command = {

@@ -16,21 +16,15 @@
 #define HASH_NONFATAL_OOM 1 // an element that there is no memory for is not added
 #include <uthash.h>
 
-#include "common/output.h"
-#include "serve/child.h"
+#include "serve/work.h"
 
 enum { WAITING_MAX = 1000, RECORDS_MAX = 10000, SETTLED_SECONDS = 2, RETRY_SECONDS = 30, MOMENT_MS = 300 };
 #define FACTS_BYTES_MAX ((uint64_t)1 << 30) // larger sources are read only to be shown
 
-#define FACTS_ENDING ".facts"
-
 typedef struct job {
     char key[IKET_KEY_MAX];
-    char *path, *meta, *selection; // of what waits or runs; the first two beneath the root
-    int json;
-    uint64_t most_events;
-    int wants_trace;
-    iket_job_state facts_state, trace_state;
+    iket_work work; // of what waits or runs; does not change while it runs
+    iket_job_state facts_state, trace_state; // trace: the export or the level file
     iket_facts *facts;
     char *error;
     time_t started, ended;
@@ -51,38 +45,10 @@ struct iket_jobs {
     int stopping;
 };
 
-// ---- one job, without the lock ---------------------------------------------------------------------------------------
+// ---- the thread ------------------------------------------------------------------------------------------------------
 
-static int read_cached_facts(const char *key, iket_facts *facts) {
-    char path[IKET_CACHE_PATH];
-    if (iket_cache_path(key, FACTS_ENDING, path, NULL) != 0) return 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) return 0;
-    ssize_t n = read(fd, facts, sizeof *facts);
-    close(fd);
-    if (n != (ssize_t)sizeof *facts || facts->magic != IKET_FACTS_MAGIC || facts->rows > IKET_FACTS_ROWS) return 0;
-    facts->note[sizeof facts->note - 1] = 0;
-    for (size_t i = 0; i < IKET_FACTS_KERNELS; i++) facts->kernels[i].name[IKET_FACTS_NAME - 1] = 0;
-    return 1;
-}
-
-// That facts cannot be kept costs time at the next start, nothing else.
-static void keep_facts(const char *key, const iket_facts *facts) {
-    char path[IKET_CACHE_PATH];
-    iket_output *output;
-    if (iket_cache_path(key, FACTS_ENDING, path, NULL) != 0 || iket_output_open(&output, path, IKET_OUTPUT_FORCE, NULL) != 0) return;
-    if (iket_output_write(output, facts, sizeof *facts, NULL) != 0 || iket_output_commit(&output, NULL) != 0) iket_output_discard(&output);
-}
-
-static const char *ending_of(int json) { return json ? ".trace.json" : ".pftrace"; }
-
-static int open_cached_export(const char *key, int json) {
-    char path[IKET_CACHE_PATH];
-    if (iket_cache_path(key, ending_of(json), path, NULL) != 0) return -1;
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-}
-
-static int run_child(iket_jobs *jobs, const iket_child_task *task, iket_facts *facts, iket_error *err) {
+static int run_child(void *context, const iket_child_task *task, iket_facts *facts, iket_error *err) {
+    iket_jobs *jobs = context;
     iket_child child;
     pthread_mutex_lock(&jobs->lock);
     int result = jobs->stopping ? iket_fail(err, "the server is ending") : iket_child_start(&child, task, err);
@@ -96,45 +62,20 @@ static int run_child(iket_jobs *jobs, const iket_child_task *task, iket_facts *f
     return result;
 }
 
-// Fills facts and, when wanted, the cached trace.
-static int work_on(iket_jobs *jobs, const job *j, iket_facts *facts, iket_error *err) {
-    char output[IKET_CACHE_PATH];
-    if (!j->wants_trace && read_cached_facts(j->key, facts)) return 0;
-    if (j->wants_trace) IKET_TRY(iket_cache_path(j->key, ending_of(j->json), output, err));
-    int source = iket_root_open_path(jobs->root, j->path, 0);
-    if (source < 0) return iket_fail(err, "%s: cannot be read: %s", j->path, strerror(errno));
-    int meta = j->meta != NULL ? iket_root_open_path(jobs->root, j->meta, 0) : -1;
-    iket_child_task task = {.source = source, .meta = meta, .name = j->path, .selection = j->selection, .most_events = j->most_events, .output = j->wants_trace ? output : NULL};
-    int result = j->meta != NULL && meta < 0 ? iket_fail(err, "%s: cannot be read: %s", j->meta, strerror(errno)) : run_child(jobs, &task, facts, err);
-    close(source);
-    if (meta >= 0) close(meta);
-    if (result != 0) return -1;
-    if (j->selection[0] == 0 && !j->json) keep_facts(j->key, facts);
-    if (j->wants_trace) iket_cache_prune();
-    return 0;
-}
-
-// ---- the thread ------------------------------------------------------------------------------------------------------
-
-static void forget_input(job *j) {
-    free(j->path);
-    free(j->meta);
-    free(j->selection);
-    j->path = j->meta = j->selection = NULL;
-}
-
 // With the lock held.
-static void settle(job *j, int with_trace, int result, iket_facts *facts, const iket_error *err) {
+static void settle(job *j, iket_work_kind kind, int result, iket_facts *facts, const iket_error *err) {
+    iket_job_state state = result == 0 ? IKET_JOB_DONE : IKET_JOB_FAILED;
+    int has_facts = result == 0 && kind != IKET_WORK_LEVELS;
     free(j->facts);
     free(j->error);
-    j->facts = result == 0 ? facts : NULL;
+    j->facts = has_facts ? facts : NULL;
     j->error = result == 0 ? NULL : strdup(err->message);
-    j->facts_state = result == 0 ? IKET_JOB_DONE : IKET_JOB_FAILED;
-    if (with_trace) j->trace_state = result == 0 && !facts->written ? IKET_JOB_NONE : j->facts_state;
-    if (result != 0) free(facts);
+    j->facts_state = state;
+    if (kind != IKET_WORK_FACTS) j->trace_state = has_facts && !facts->written ? IKET_JOB_NONE : state;
+    if (!has_facts) free(facts);
 }
 
-static void *work(void *context) {
+static void *run_queue(void *context) {
     iket_jobs *jobs = context;
     pthread_mutex_lock(&jobs->lock);
     for (;;) {
@@ -145,16 +86,16 @@ static void *work(void *context) {
         if (jobs->first == NULL) jobs->last = NULL;
         jobs->waiting--;
         j->started = time(NULL);
-        job copy = *j; // the path, meta and wants_trace of a job that runs do not change
+        iket_work copy = j->work;
         pthread_mutex_unlock(&jobs->lock);
         iket_error err = {""};
         iket_facts *facts = calloc(1, sizeof *facts);
-        int result = facts != NULL ? work_on(jobs, &copy, facts, &err) : iket_fail(&err, "out of memory");
+        int result = facts != NULL ? iket_work_do(&copy, j->key, jobs->root, run_child, jobs, facts, &err) : iket_fail(&err, "out of memory");
         pthread_mutex_lock(&jobs->lock);
-        settle(j, copy.wants_trace, result, facts, &err);
+        settle(j, copy.kind, result, facts, &err);
         j->queued = 0;
         j->ended = time(NULL);
-        forget_input(j);
+        iket_work_clear(&j->work);
         pthread_cond_broadcast(&jobs->settled);
     }
     pthread_mutex_unlock(&jobs->lock);
@@ -169,7 +110,7 @@ int iket_jobs_open(iket_jobs **jobs, const iket_root *root, iket_error *err) {
     pthread_cond_init(&j->work, NULL);
     pthread_cond_init(&j->settled, NULL);
     j->root = root;
-    int why = pthread_create(&j->thread, NULL, work, j);
+    int why = pthread_create(&j->thread, NULL, run_queue, j);
     if (why != 0) {
         free(j);
         return iket_fail(err, "cannot start a thread: %s", strerror(why));
@@ -179,7 +120,7 @@ int iket_jobs_open(iket_jobs **jobs, const iket_root *root, iket_error *err) {
 }
 
 static void free_job(job *j) {
-    forget_input(j);
+    iket_work_clear(&j->work);
     free(j->facts);
     free(j->error);
     free(j);
@@ -253,24 +194,19 @@ static char *join(const char *folder, const char *name, const char *ending) {
     return asprintf(&path, "%s%s%s%s", folder, folder[0] != 0 ? "/" : "", name, ending) < 0 ? NULL : path;
 }
 
-// Puts it into the queue: in front when somebody waits to see it.
-static int enqueue(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind, const iket_export *export) {
-    if (j->queued) return 0; // a job that runs for its facts alone is asked for again
-    int wants_trace = export != NULL;
-    if (jobs->waiting >= (wants_trace ? 2 * WAITING_MAX : WAITING_MAX)) return -1;
-    j->path = join(trace->folder, trace->base, iket_file_ending(kind));
-    j->meta = trace->meta.there ? join(trace->folder, kind == IKET_FILE_DUMP ? "meta.json" : "iket.data.json", "") : NULL;
-    j->selection = strdup(export != NULL ? export->selection : "");
-    j->json = export != NULL && export->json;
-    j->most_events = export != NULL ? export->most_events : 0;
-    if (j->path == NULL || j->selection == NULL || (trace->meta.there && j->meta == NULL)) {
-        forget_input(j);
-        return -1;
+// Puts it into the queue, in front when somebody waits to see it; takes work.
+static int enqueue(iket_jobs *jobs, job *j, iket_work *work) {
+    int in_front = work->kind != IKET_WORK_FACTS;
+    // A job that runs for its facts alone is asked for again.
+    int has_place = j->queued || jobs->waiting < (in_front ? 2 * WAITING_MAX : WAITING_MAX);
+    if (j->queued || !has_place || work->selection == NULL) {
+        iket_work_clear(work);
+        return has_place && work->selection != NULL ? 0 : -1;
     }
-    j->wants_trace = wants_trace;
+    j->work = *work;
     j->queued = 1;
     j->started = 0;
-    if (wants_trace || jobs->last == NULL) {
+    if (in_front || jobs->last == NULL) {
         put_in_front(jobs, j);
     } else {
         j->next = NULL;
@@ -280,6 +216,21 @@ static int enqueue(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, ike
     jobs->waiting++;
     pthread_cond_signal(&jobs->work);
     return 0;
+}
+
+// What turns a source into its facts (export NULL) and another file. `path` NULL: out of memory.
+static int enqueue_export(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind, const iket_export *export) {
+    iket_work work = {
+        .kind = export != NULL ? IKET_WORK_EXPORT : IKET_WORK_FACTS,
+        .path = join(trace->folder, trace->base, iket_file_ending(kind)),
+        .meta = trace->meta.there ? join(trace->folder, kind == IKET_FILE_DUMP ? "meta.json" : "iket.data.json", "") : NULL,
+        .selection = strdup(export != NULL ? export->selection : ""),
+        .json = export != NULL && export->json,
+        .most_events = export != NULL ? export->most_events : 0,
+    };
+    if (work.path != NULL && (work.meta != NULL || !trace->meta.there)) return enqueue(jobs, j, &work);
+    iket_work_clear(&work);
+    return -1;
 }
 
 // A file of the last moments may still be growing.
@@ -292,7 +243,7 @@ iket_job_state iket_jobs_facts(iket_jobs *jobs, const iket_catalog_trace *trace,
     iket_job_state state = IKET_JOB_NONE;
     pthread_mutex_lock(&jobs->lock);
     job *j = find_or_add(jobs, key);
-    if (j != NULL && j->facts_state == IKET_JOB_NONE && is_settled(trace) && enqueue(jobs, j, trace, kind, NULL) == 0) j->facts_state = IKET_JOB_PENDING;
+    if (j != NULL && j->facts_state == IKET_JOB_NONE && is_settled(trace) && enqueue_export(jobs, j, trace, kind, NULL) == 0) j->facts_state = IKET_JOB_PENDING;
     if (j != NULL) state = j->facts_state;
     if (state == IKET_JOB_DONE) *facts = *j->facts;
     if (state == IKET_JOB_FAILED) iket_fail(err, "%s", j->error != NULL ? j->error : "out of memory");
@@ -307,25 +258,22 @@ static int wants_start(const job *j) {
 
 static void start_trace(iket_jobs *jobs, job *j, const iket_catalog_trace *trace, iket_file_kind kind, const iket_export *export) {
     if (!j->queued) {
-        if (enqueue(jobs, j, trace, kind, export) == 0) j->trace_state = IKET_JOB_PENDING;
+        if (enqueue_export(jobs, j, trace, kind, export) == 0) j->trace_state = IKET_JOB_PENDING;
     } else if (j->started == 0) { // it waits for its facts: both at once
-        j->wants_trace = 1;
-        j->most_events = export->most_events;
+        j->work.kind = IKET_WORK_EXPORT;
+        j->work.most_events = export->most_events;
         j->trace_state = IKET_JOB_PENDING;
         move_to_front(jobs, j);
     }
 }
 
-// An export of its own is told apart by two hashes (FNV-1a, from two beginnings) of what it selects.
+// An export of its own is told apart by a hash of what it selects.
 static void add_export(char key[IKET_KEY_MAX], const iket_export *export) {
-    uint64_t a = UINT64_C(0xCBF29CE484222325), b = UINT64_C(0x84222325CBF29CE4);
+    char hash[IKET_HASH_DIGITS + 1];
     size_t used = strlen(key);
     if (export->selection[0] == 0 && !export->json) return;
-    for (const char *c = export->selection; *c != 0; c++) {
-        a = (a ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
-        b = (b ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
-    }
-    snprintf(key + used, IKET_KEY_MAX - used, "+%016" PRIx64 "%016" PRIx64 "%s", a, b, export->json ? "j" : "");
+    iket_cache_hash(export->selection, hash);
+    snprintf(key + used, IKET_KEY_MAX - used, "+%s%s", hash, export->json ? "j" : "");
 }
 
 int iket_jobs_known_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket_facts *facts) {
@@ -337,7 +285,7 @@ int iket_jobs_known_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket
     int known = j != NULL && j->facts_state == IKET_JOB_DONE;
     if (known) *facts = *j->facts;
     pthread_mutex_unlock(&jobs->lock);
-    return known || read_cached_facts(key, facts);
+    return known || iket_work_cached_facts(key, facts);
 }
 
 static int is_too_large(const job *j, const iket_export *export) {
@@ -375,11 +323,92 @@ iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace
     *seconds = 0;
     if (kind == IKET_FILE_KINDS) return IKET_JOB_NONE;
     add_export(key, export);
-    *fd = open_cached_export(key, export->json);
+    *fd = iket_work_open_cached(key, iket_work_export_ending(export->json));
     if (*fd >= 0) return IKET_JOB_DONE;
     pthread_mutex_lock(&jobs->lock);
     iket_job_state state = ask_for(jobs, key, trace, kind, export, seconds, err);
     pthread_mutex_unlock(&jobs->lock);
-    if (state == IKET_JOB_DONE) *fd = open_cached_export(key, export->json);
+    if (state == IKET_JOB_DONE) *fd = iket_work_open_cached(key, iket_work_export_ending(export->json));
     return state == IKET_JOB_DONE && *fd < 0 ? IKET_JOB_PENDING : state;
+}
+
+// ---- level files -----------------------------------------------------------------------------------------------------
+
+int iket_jobs_levels_key(const iket_catalog_trace *trace, const char *selection, char key[IKET_KEY_MAX]) {
+    iket_export export = {.selection = selection};
+    if (selection == NULL) {
+        const iket_catalog_file *files = trace->files;
+        if (!files[IKET_FILE_PFTRACE].there && !files[IKET_FILE_PFTRACE_GZ].there) return 0;
+        iket_cache_file_key(&files[files[IKET_FILE_PFTRACE].there ? IKET_FILE_PFTRACE : IKET_FILE_PFTRACE_GZ], key);
+    } else {
+        if (iket_cache_key(trace, key) == IKET_FILE_KINDS) return 0;
+        add_export(key, &export);
+    }
+    strcat(key, IKET_LEVELS_ENDING);
+    return 1;
+}
+
+// With the lock held: what is pending.
+static void describe_pending(const iket_jobs *jobs, const job *j, iket_levels_progress *progress) {
+    char path[IKET_CACHE_PATH], ending[64];
+    struct stat info;
+    progress->waiting = j->started == 0;
+    progress->decoding = j->work.kind != IKET_WORK_LEVELS;
+    if (progress->waiting || !progress->decoding || jobs->running == 0) return;
+    // As iket_output names what it has not finished.
+    snprintf(ending, sizeof ending, "%s.part%ld-0", iket_work_export_ending(0), (long)jobs->running);
+    if (iket_cache_path(j->key, ending, path, NULL) == 0 && stat(path, &info) == 0) progress->written = (uint64_t)info.st_size;
+}
+
+// With the lock held. PENDING with *progress, DONE, FAILED with err; of a job that has its turn next.
+static iket_job_state state_of(const iket_jobs *jobs, const job *j, iket_levels_progress *progress, iket_error *err) {
+    if (j->queued) {
+        describe_pending(jobs, j, progress);
+        return IKET_JOB_PENDING;
+    }
+    if (j->trace_state == IKET_JOB_FAILED) iket_fail(err, "%s", j->error != NULL ? j->error : "out of memory");
+    if (j->trace_state == IKET_JOB_DONE || j->trace_state == IKET_JOB_FAILED) return j->trace_state;
+    progress->waiting = 1;
+    return IKET_JOB_PENDING;
+}
+
+// With the lock held: the .pftrace that the level file is to be made of.
+static iket_job_state ask_for_source(iket_jobs *jobs, const iket_catalog_trace *trace, const char *selection, iket_levels_progress *progress, iket_error *err) {
+    char key[IKET_KEY_MAX];
+    iket_export export = {.selection = selection};
+    iket_file_kind kind = iket_cache_key(trace, key);
+    add_export(key, &export);
+    int fd = iket_work_open_cached(key, iket_work_export_ending(0));
+    if (fd >= 0) {
+        close(fd);
+        return IKET_JOB_DONE;
+    }
+    job *j = find_or_add(jobs, key);
+    if (j == NULL) return IKET_JOB_NONE;
+    if (wants_start(j)) start_trace(jobs, j, trace, kind, &export);
+    return state_of(jobs, j, progress, err);
+}
+
+// With the lock held.
+static iket_job_state ask_for_levels(iket_jobs *jobs, const char *key, const iket_catalog_trace *trace, int decoded, iket_levels_progress *progress, iket_error *err) {
+    job *j = find_or_add(jobs, key);
+    if (j == NULL) return IKET_JOB_NONE;
+    if (!j->queued && wants_start(j)) {
+        iket_file_kind kind = trace->files[IKET_FILE_PFTRACE].there ? IKET_FILE_PFTRACE : IKET_FILE_PFTRACE_GZ;
+        iket_work work = {.kind = IKET_WORK_LEVELS, .path = decoded ? NULL : join(trace->folder, trace->base, iket_file_ending(kind)), .selection = strdup("")};
+        if (work.path == NULL && !decoded) iket_work_clear(&work);
+        if (enqueue(jobs, j, &work) == 0) j->trace_state = IKET_JOB_PENDING;
+    }
+    return state_of(jobs, j, progress, err);
+}
+
+iket_job_state iket_jobs_levels(iket_jobs *jobs, const iket_catalog_trace *trace, const char *selection, iket_levels_progress *progress, iket_error *err) {
+    char key[IKET_KEY_MAX];
+    *progress = (iket_levels_progress){0};
+    if (!iket_jobs_levels_key(trace, selection, key)) return IKET_JOB_NONE;
+    pthread_mutex_lock(&jobs->lock);
+    iket_job_state state = selection != NULL ? ask_for_source(jobs, trace, selection, progress, err) : IKET_JOB_DONE;
+    if (state == IKET_JOB_DONE) state = ask_for_levels(jobs, key, trace, selection != NULL, progress, err);
+    pthread_mutex_unlock(&jobs->lock);
+    return state;
 }

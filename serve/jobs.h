@@ -3,7 +3,8 @@
 //
 //     not known ──asked for──> waiting ──> running ──> done | failed
 //
-// Every export of a source is a job, that of everything as .pftrace one with its facts. Results are kept by the source's key (serve/cache.h): in memory, and in the cache for the next start. What is waiting
+// Every export of a source is a job, that of everything as .pftrace one with its facts, and so is every level file.
+// Results are kept by the source's key (serve/cache.h): in memory, and in the cache for the next start. What is waiting
 // is bounded; what does not fit is asked for again later.
 #ifndef IKET_SERVE_JOBS_H
 #define IKET_SERVE_JOBS_H
@@ -45,5 +46,21 @@ int iket_jobs_known_facts(iket_jobs *jobs, const iket_catalog_trace *trace, iket
 // when failed, *seconds that it has been worked on when pending. NONE: there is nothing to make it from, or it has too
 // many events.
 iket_job_state iket_jobs_export(iket_jobs *jobs, const iket_catalog_trace *trace, const iket_export *export, int *fd, unsigned *seconds, iket_error *err);
+
+// The level file of a trace (levels/file.h): of the .pftrace[.gz] that lies in the folder (`selection` NULL), or of what
+// is decoded on demand by a selection ("": everything).
+//
+// Puts its key, to be opened by iket_work_open_cached(key, ""), into `key`. 0: there is nothing to make it of.
+int iket_jobs_levels_key(const iket_catalog_trace *trace, const char *selection, char key[IKET_KEY_MAX]);
+
+typedef struct iket_levels_progress {
+    int waiting;      // for its turn
+    int decoding;     // its .pftrace is being made
+    uint64_t written; // bytes of that so far
+} iket_levels_progress;
+
+// For a level file that is not in the cache: has it made, and its .pftrace before where need be. Never waits. PENDING with
+// *progress, FAILED with a line in err, DONE when it is there now, NONE when there is nothing to make it of or no room to wait.
+iket_job_state iket_jobs_levels(iket_jobs *jobs, const iket_catalog_trace *trace, const char *selection, iket_levels_progress *progress, iket_error *err);
 
 #endif

@@ -38,9 +38,9 @@ static void write_head(parts_page *p) {
     iket_html_count(sink, p->events);
     iket_sink_text(sink, " events in ");
     iket_html_span(sink, p->facts->span);
-    iket_sink_text(sink, ", more than a browser can be trusted to hold. Open a part of it, or <a href=\"./");
+    iket_sink_text(sink, ". Open a part of it, or <a href=\"./");
     iket_path_encode(sink, p->trace->base);
-    iket_sink_text(sink, ".iket.html?all\">all of it</a>.</p>\n");
+    iket_sink_text(sink, ".iket.html\">all of it</a>.</p>\n");
     if (p->facts->rows == 0) return;
     iket_sink_text(sink, "<p><img class=\"overview\" alt=\"Where warps are: SMs from top to bottom, time from left to right\" src=\"");
     iket_picture_write(sink, p->facts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parts.h: the page that stands before a trace which is too large for a browser: what is in it, and links to parts of it.
+// parts.h: what is in a trace, with links to parts of it that a browser can hold.
 #ifndef IKET_SERVE_PARTS_H
 #define IKET_SERVE_PARTS_H
 

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "serve/urlpath.h"
 
@@ -46,6 +48,46 @@ enum MHD_Result iket_reply_empty(const iket_request *request, unsigned status, c
     struct MHD_Response *response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
     if (response != NULL && field != NULL) MHD_add_response_header(response, field, value);
     return iket_reply(request, status, response, NULL);
+}
+
+// Query arguments come as they were sent: percent-encoded.
+typedef struct {
+    iket_sink sink;
+    const char *without;
+    int any;
+} arguments;
+
+static enum MHD_Result add_argument(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
+    arguments *a = context;
+    (void)kind;
+    if (a->without != NULL && strcasecmp(key, a->without) == 0) return MHD_YES;
+    iket_sink_text(&a->sink, a->any ? "&" : "?");
+    iket_sink_text(&a->sink, key);
+    if (value != NULL) iket_sink_text(&a->sink, "=");
+    if (value != NULL) iket_sink_text(&a->sink, value);
+    a->any = 1;
+    return MHD_YES;
+}
+
+enum MHD_Result iket_reply_see_other(const iket_request *request, const char *name, const char *without, const char *with, const char *cookie) {
+    iket_memory place = {0};
+    arguments a = {.without = without};
+    if (iket_sink_open(&a.sink, 0, iket_memory_flush, &place, NULL) != 0) return MHD_NO;
+    iket_sink_text(&a.sink, "./");
+    iket_sink_text(&a.sink, name);
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, add_argument, &a);
+    if (with != NULL) add_argument(&a, MHD_GET_ARGUMENT_KIND, with, NULL);
+    iket_sink_write(&a.sink, "", 1);
+    enum MHD_Result result = MHD_NO;
+    struct MHD_Response *response = iket_sink_close(&a.sink, NULL) == 0 ? MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT) : NULL;
+    if (response != NULL) {
+        MHD_add_response_header(response, "Location", (const char *)place.data);
+        if (cookie != NULL) MHD_add_response_header(response, "Set-Cookie", cookie);
+        MHD_add_response_header(response, "Cache-Control", "no-store");
+        result = iket_reply(request, MHD_HTTP_SEE_OTHER, response, NULL);
+    }
+    free(place.data);
+    return result;
 }
 
 static const char *title_of(unsigned status) {

@@ -17,6 +17,9 @@ struct iket_request {
     struct MHD_Connection *connection;
     const char *allowed_origin; // NULL, or the Origin of the request when it may read the answer
     int closing;                // the server is about to end: this connection's last answer
+    struct iket_clients *clients;
+    struct iket_client *client; // who asks, of these; may be NULL
+    struct iket_question *question; // NULL, or what a worker answers meanwhile
 };
 
 // The policies for content. A page that the server makes runs its own script alone; a file never runs any, unless it is
@@ -42,6 +45,11 @@ enum MHD_Result iket_reply_document(const iket_request *request, unsigned status
 
 // An answer without content: 204, 303, 304. `field` and `value` are one header, or NULL.
 enum MHD_Result iket_reply_empty(const iket_request *request, unsigned status, const char *field, const char *value);
+
+// Leads to the same page with the arguments of the request, but for the one named `without`, and `with` added (both may be
+// NULL): relative, by the last component `name` of its path, percent-encoded, so that a proxy may put a prefix before it.
+// `cookie` is a Set-Cookie field, or NULL.
+enum MHD_Result iket_reply_see_other(const iket_request *request, const char *name, const char *without, const char *with, const char *cookie);
 
 // A page that says what is wrong and what to do. `field` and `value` are one more header, or NULL.
 __attribute__((format(printf, 5, 6))) enum MHD_Result iket_reply_error(const iket_request *request, unsigned status, const char *field,

@@ -15,7 +15,10 @@
 #include "serve/jobs.h"
 #include "serve/kept.h"
 #include "serve/listing.h"
+#include "serve/opened.h"
+#include "serve/questions.h"
 #include "serve/site.h"
+#include "serve/workers.h"
 
 enum { MEMORY_PER_CONNECTION = 16 * 1024, THREADS_MAX = 16, SPARE_FILES = 64 };
 
@@ -40,7 +43,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 static void on_completed(void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
     iket_site *site = context;
     (void)code;
-    (void)state;
+    if (*state != site) iket_question_free(*state);
+    *state = NULL;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     iket_clients_end(site->clients, info != NULL ? info->socket_context : NULL);
 }
@@ -84,7 +88,7 @@ static int start(iket_site *site, iket_error *err) {
         {MHD_OPTION_END, 0, NULL},
     };
     int is_tls = site->server->certificate != NULL;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_TURBO | MHD_USE_ERROR_LOG | (is_tls ? MHD_USE_TLS : 0u) |
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO | MHD_USE_ERROR_LOG | (is_tls ? MHD_USE_TLS : 0u) |
                      (strchr(site->listener.address, ':') != NULL ? MHD_USE_IPv6 : 0u);
     site->daemon = MHD_start_daemon(flags, site->listener.port, NULL, NULL, iket_site_answer, site,
         MHD_OPTION_EXTERNAL_LOGGER, keep_first_message, site,
@@ -184,7 +188,9 @@ static int open_all(iket_server *server, iket_error *err) {
     compose_url(server, site->access.token, server->url);
     IKET_TRY(open_ui(server, err));
     site->listing = iket_listing_open();
-    if (site->listing == NULL) return iket_fail(err, "out of memory");
+    site->opened = iket_opened_open();
+    if (site->listing == NULL || site->opened == NULL) return iket_fail(err, "out of memory");
+    IKET_TRY(iket_workers_open(&site->workers, err));
     IKET_TRY(iket_jobs_open(&site->jobs, &site->root, err));
     return start(site, err);
 }
@@ -236,7 +242,10 @@ static void wait_for_answers(iket_server *server, unsigned grace_ms, int (*hurry
 }
 
 static void close_site(iket_site *site) {
+    iket_workers_stop(site->workers); // no connection rests any more
     if (site->daemon != NULL) MHD_stop_daemon(site->daemon);
+    iket_workers_close(site->workers);
+    iket_opened_close(site->opened);
     iket_clients_close(site->clients);
     iket_jobs_close(site->jobs);
     iket_kept_close(site->kept);

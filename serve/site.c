@@ -14,6 +14,7 @@
 #include "serve/api.h"
 #include "serve/file_reply.h"
 #include "serve/index_page.h"
+#include "serve/questions.h"
 #include "serve/reply.h"
 #include "serve/urlpath.h"
 #include "serve/view.h"
@@ -73,8 +74,9 @@ static enum MHD_Result answer_file(const iket_site *site, const iket_request *re
     return result;
 }
 
-static enum MHD_Result answer_traces(iket_site *site, const iket_request *request, char *path) {
+static enum MHD_Result answer_traces(iket_site *site, iket_request *request, char *path) {
     size_t length = strlen(path);
+    enum MHD_Result result;
     if (length == 0 || path[length - 1] == '/') {
         if (length > 0) path[length - 1] = 0;
         return iket_index_reply(site, request, path);
@@ -84,6 +86,7 @@ static enum MHD_Result answer_traces(iket_site *site, const iket_request *reques
     }
     if (is_named(path, "api/v1/server")) return iket_api_reply_server(site, request);
     if (is_named(path, "api/v1/traces")) return iket_api_reply_traces(site, request);
+    if (iket_question_begin(site, request, path, &request->question, &result)) return result;
     return answer_file(site, request, path);
 }
 
@@ -96,51 +99,11 @@ static enum MHD_Result answer_ui(const iket_site *site, const iket_request *requ
 
 // ---- who may ask -----------------------------------------------------------------------------------------------------
 
-// What the redirect of a first visit leads to: the same page by its last component and without the token, so that a
-// proxy may put a prefix before it. Query arguments come as they were sent: percent-encoded.
-typedef struct {
-    iket_sink sink;
-    int any;
-} token_free_query;
-
-static enum MHD_Result add_argument(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
-    token_free_query *query = context;
-    (void)kind;
-    if (strcasecmp(key, "token") == 0) return MHD_YES;
-    iket_sink_text(&query->sink, query->any ? "&" : "?");
-    iket_sink_text(&query->sink, key);
-    if (value != NULL) iket_sink_text(&query->sink, "=");
-    if (value != NULL) iket_sink_text(&query->sink, value);
-    query->any = 1;
-    return MHD_YES;
-}
-
 static enum MHD_Result first_visit(const iket_site *site, const iket_request *request, const char *url) {
-    iket_memory place = {0}, cookie = {0};
-    token_free_query query = {0};
-    iket_sink sink;
-    if (iket_sink_open(&query.sink, 0, iket_memory_flush, &place, NULL) != 0) return MHD_NO;
-    iket_sink_text(&query.sink, "./");
-    iket_sink_text(&query.sink, strrchr(url, '/') + 1);
-    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, add_argument, &query);
-    iket_sink_write(&query.sink, "", 1);
-    int failed = iket_sink_close(&query.sink, NULL) != 0;
-    if (!failed) failed = iket_sink_open(&sink, 0, iket_memory_flush, &cookie, NULL) != 0;
-    if (!failed) {
-        iket_sink_printf(&sink, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", site->access.cookie, site->access.token, site->server->certificate != NULL ? "; Secure" : "");
-        iket_sink_write(&sink, "", 1);
-        failed = iket_sink_close(&sink, NULL) != 0;
-    }
-    enum MHD_Result result = MHD_NO;
-    struct MHD_Response *response = failed ? NULL : MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-    if (response != NULL) {
-        MHD_add_response_header(response, "Location", (const char *)place.data);
-        MHD_add_response_header(response, "Set-Cookie", (const char *)cookie.data);
-        MHD_add_response_header(response, "Cache-Control", "no-store");
-        result = iket_reply(request, MHD_HTTP_SEE_OTHER, response, NULL);
-    }
-    free(place.data);
-    free(cookie.data);
+    char *cookie;
+    if (asprintf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", site->access.cookie, site->access.token, site->server->certificate != NULL ? "; Secure" : "") < 0) return MHD_NO;
+    enum MHD_Result result = iket_reply_see_other(request, strrchr(url, '/') + 1, "token", NULL, cookie);
+    free(cookie);
     return result;
 }
 
@@ -202,17 +165,26 @@ enum MHD_Result iket_site_answer(void *context, struct MHD_Connection *connectio
     iket_site *site = context;
     (void)version;
     (void)upload;
-    iket_request request = {.server = site->server, .connection = connection, .closing = atomic_load(&site->server->stopping)};
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    iket_request request = {
+        .server = site->server,
+        .connection = connection,
+        .closing = atomic_load(&site->server->stopping),
+        .clients = site->clients,
+        .client = info != NULL ? info->socket_context : NULL,
+    };
+    if (*state != NULL && *state != site) return iket_question_reply(&request, *state);
     if (*state == NULL) {
         // The header is complete. Answering at once would cost the connection, so that is done only for what may have a
         // body, which is never read.
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-        iket_clients_begin(site->clients, info != NULL ? info->socket_context : NULL);
+        iket_clients_begin(site->clients, request.client);
         *state = site;
         int has_body = iket_request_field(&request, "Content-Length") != NULL || iket_request_field(&request, "Transfer-Encoding") != NULL;
         if (!has_body) return MHD_YES;
     } else if (*upload_size != 0) {
         return MHD_NO;
     }
-    return answer(site, &request, url, method);
+    enum MHD_Result result = answer(site, &request, url, method);
+    if (request.question != NULL) *state = request.question;
+    return result;
 }

@@ -22,6 +22,9 @@ typedef struct iket_site {
     struct iket_jobs *jobs; // NULL for the UI
     struct iket_kept *kept;
     struct iket_listing *listing;
+    struct iket_opened *opened;   // NULL for the UI, as the next
+    struct iket_workers *workers;
+    atomic_size_t answers;        // bytes of answers that wait in memory to be sent
     struct MHD_Daemon *daemon;
     int is_ui; // the copy of the Perfetto UI
     char log[256]; // the first that libmicrohttpd had to say

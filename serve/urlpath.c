@@ -45,6 +45,22 @@ static int is_plain_in_path(unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || memchr("-._~/", c, 5) != NULL;
 }
 
+int iket_argument_decode(char *text) {
+    char *to = text;
+    for (const char *raw = text; *raw != 0;) {
+        int c = (unsigned char)*raw++;
+        if (c == '%') {
+            int high = hex_digit(raw[0]), low = high < 0 ? -1 : hex_digit(raw[1]);
+            if (low < 0 || high + low == 0) return 0;
+            c = high * 16 + low;
+            raw += 2;
+        }
+        *to++ = (char)c;
+    }
+    *to = 0;
+    return 1;
+}
+
 void iket_path_encode(iket_sink *sink, const char *text) {
     static const char digits[] = "0123456789ABCDEF";
     for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {

@@ -20,6 +20,9 @@ typedef enum iket_path_verdict {
 // end stays there. "+" is a plus.
 iket_path_verdict iket_path_decode(const char *raw, char path[IKET_PATH_MAX]);
 
+// Decodes the percent signs of an argument in place. 0: it has a '%' without two hex digits, or a NUL.
+int iket_argument_decode(char *text);
+
 // Writes `text` as a part of a path in a URL: everything but letters, digits, "-._~/" is percent-encoded.
 void iket_path_encode(iket_sink *sink, const char *text);
 

@@ -47,22 +47,25 @@ static const char *find_ending(const char *name, const char *ending) {
     return length > tail && strcmp(name + length - tail, ending) == 0 ? name + length - tail : NULL;
 }
 
-static int read_view(view *v, const char *path) {
-    const char *name = split_folder(path, v->folder), *end = NULL, *mark = name;
-    for (v->kind = 0; v->kind < VIEW_KINDS && (end = find_ending(name, view_endings[v->kind])) == NULL;) v->kind++;
-    if (end == NULL) return 0;
-    // The first mark that a selection or the ending follows.
-    const char *after = NULL;
+int iket_view_split(const char *name, size_t length, char base[IKET_PATH_MAX], char selection[IKET_PATH_MAX]) {
+    const char *end = name + length, *mark = name, *after = NULL;
+    // The first mark that a selection or the end follows.
     while ((mark = strstr(mark, view_mark)) != NULL && mark < end) {
         after = mark + sizeof view_mark - 1;
         if (after == end || *after == ';') break;
         mark = after;
     }
     if (mark == NULL || mark >= end || mark == name) return 0;
-    if (*after == ';') after++;
-    snprintf(v->base, sizeof v->base, "%.*s", (int)(mark - name), name);
-    snprintf(v->selection, sizeof v->selection, "%.*s", (int)(end - after), after);
+    if (after < end) after++;
+    snprintf(base, IKET_PATH_MAX, "%.*s", (int)(mark - name), name);
+    snprintf(selection, IKET_PATH_MAX, "%.*s", (int)(end - after), after);
     return 1;
+}
+
+static int read_view(view *v, const char *path) {
+    const char *name = split_folder(path, v->folder), *end = NULL;
+    for (v->kind = 0; v->kind < VIEW_KINDS && (end = find_ending(name, view_endings[v->kind])) == NULL;) v->kind++;
+    return end != NULL && iket_view_split(name, (size_t)(end - name), v->base, v->selection);
 }
 
 static enum MHD_Result reply_page(const iket_request *request, const iket_page_facts *facts) {
@@ -147,14 +150,14 @@ static enum MHD_Result reply_failed(const iket_request *request, const iket_erro
     return iket_reply_error(request, MHD_HTTP_UNPROCESSABLE_CONTENT, NULL, NULL, "This trace cannot be decoded. %s", err->message);
 }
 
-// The page over what was decoded on demand; `fd` is that.
+// The page over what is decoded on demand; `fd` is that, or -1 while it does not matter.
 static enum MHD_Result reply_page_of_decoded(const iket_request *request, const view *v, int fd) {
-    struct stat info;
+    struct stat info = {0};
     const char *semicolon = v->selection[0] != 0 ? ";" : "";
     char *name = iket_utf8_clean(v->base, strlen(v->base)), *selection = iket_utf8_clean(v->selection, strlen(v->selection)), *base = NULL, *title = NULL;
     enum MHD_Result result = MHD_NO;
     if (name != NULL && selection != NULL && asprintf(&base, "%s%s%s%s", name, view_mark, semicolon, selection) >= 0 &&
-        asprintf(&title, "%s%s%s", name, semicolon, selection) >= 0 && fstat(fd, &info) == 0) {
+        asprintf(&title, "%s%s%s", name, semicolon, selection) >= 0 && (fd < 0 || fstat(fd, &info) == 0)) {
         iket_page_facts facts = {.title = title, .base = base, .files = IKET_PAGE_PFTRACE, .pftrace_size = (uint64_t)info.st_size};
         result = reply_page(request, &facts);
     }
@@ -174,26 +177,64 @@ static int has_argument(const iket_request *request, const char *name) {
     return MHD_lookup_connection_value_n(request->connection, MHD_GET_ARGUMENT_KIND, name, strlen(name), NULL, NULL) == MHD_YES;
 }
 
+static int is_large(const iket_facts *facts, const iket_site *site) { return facts->markers + facts->ranges > site->server->settings->most_events; }
+
+// To the page that asks for what it draws, and not for the whole trace.
+static enum MHD_Result lead_to_levels(const iket_request *request, const view *v) {
+    iket_memory name = {0};
+    iket_sink sink;
+    if (iket_sink_open(&sink, 0, iket_memory_flush, &name, NULL) != 0) return MHD_NO;
+    iket_path_encode(&sink, v->base);
+    iket_sink_write(&sink, IKET_VIEW_PAGE, sizeof IKET_VIEW_PAGE);
+    enum MHD_Result result = iket_sink_close(&sink, NULL) == 0 ? iket_reply_see_other(request, (const char *)name.data, NULL, "levels", NULL) : MHD_NO;
+    free(name.data);
+    return result;
+}
+
+// What is in the trace, to choose a part of. Only its facts are needed.
+static enum MHD_Result reply_parts(const iket_site *site, const iket_request *request, const iket_catalog_trace *trace, const view *v) {
+    iket_export export = {.selection = "", .most_events = 1};
+    iket_facts facts;
+    iket_error err;
+    iket_job_state state = IKET_JOB_DONE;
+    int fd = -1;
+    unsigned seconds = 0;
+    if (!iket_jobs_known_facts(site->jobs, trace, &facts)) {
+        state = iket_jobs_export(site->jobs, trace, &export, &fd, &seconds, &err);
+        if (fd >= 0) close(fd);
+        if (state == IKET_JOB_FAILED) return reply_failed(request, &err);
+        if (state == IKET_JOB_PENDING) return reply_waiting(request, trace, seconds);
+        if (!iket_jobs_known_facts(site->jobs, trace, &facts)) return reply_nothing_to_decode(request, trace, v);
+    }
+    return iket_parts_reply(request, trace, &facts, site->server->settings->most_events);
+}
+
 static enum MHD_Result reply_view(const iket_site *site, const iket_request *request, const iket_catalog_trace *trace, const view *v) {
-    int is_whole_page = v->kind == VIEW_PAGE && v->selection[0] == 0 && !has_argument(request, "all");
-    iket_export export = {.selection = v->selection, .json = v->kind == VIEW_JSON, .most_events = is_whole_page ? site->server->settings->most_events : 0};
+    char key[IKET_KEY_MAX];
+    int is_page = v->kind == VIEW_PAGE, is_whole_page = is_page && v->selection[0] == 0;
+    if (iket_cache_key(trace, key) == IKET_FILE_KINDS) return reply_nothing_to_decode(request, trace, v);
+    if (is_page && has_argument(request, "levels")) return reply_page_of_decoded(request, v, -1);
+    if (is_whole_page && has_argument(request, "parts")) return reply_parts(site, request, trace, v);
+    int may_be_large = is_whole_page && !has_argument(request, "all");
+    iket_export export = {.selection = v->selection, .json = v->kind == VIEW_JSON, .most_events = may_be_large ? site->server->settings->most_events : 0};
     iket_error err;
     iket_facts facts;
     int fd;
     unsigned seconds;
     struct stat info;
+    if (may_be_large && iket_jobs_known_facts(site->jobs, trace, &facts) && is_large(&facts, site)) return lead_to_levels(request, v);
     switch (iket_jobs_export(site->jobs, trace, &export, &fd, &seconds, &err)) {
     case IKET_JOB_NONE:
-        if (is_whole_page && iket_jobs_known_facts(site->jobs, trace, &facts)) return iket_parts_reply(request, trace, &facts, export.most_events);
-        return reply_nothing_to_decode(request, trace, v);
+        if (may_be_large && iket_jobs_known_facts(site->jobs, trace, &facts)) return lead_to_levels(request, v);
+        return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "Too many traces wait to be decoded. Ask again in a second.");
     case IKET_JOB_FAILED: return reply_failed(request, &err);
     case IKET_JOB_PENDING:
-        if (v->kind == VIEW_PAGE) return reply_waiting(request, trace, seconds);
+        if (is_page) return reply_waiting(request, trace, seconds);
         return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "The trace is being decoded. Ask again in a second.");
     case IKET_JOB_DONE: break;
     }
-    if (v->kind != VIEW_PAGE && fstat(fd, &info) == 0) return iket_reply_file(request, fd, &info, view_endings[v->kind], NULL, NULL);
-    enum MHD_Result result = v->kind == VIEW_PAGE ? reply_page_of_decoded(request, v, fd) : MHD_NO;
+    if (!is_page && fstat(fd, &info) == 0) return iket_reply_file(request, fd, &info, view_endings[v->kind], NULL, NULL);
+    enum MHD_Result result = is_page ? reply_page_of_decoded(request, v, fd) : MHD_NO;
     close(fd);
     return result;
 }

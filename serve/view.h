@@ -11,7 +11,11 @@
 //     BASE.iket;launch=0-3;sm=5.html, … .pftrace, … .trace.json
 //                      the same for what the commands' selectors leave of BASE: the way into a trace that is too large
 //
-// While a trace is decoded, its page says so and asks again.
+// While a trace is decoded, its page says so and asks again. An argument of the page's address says how to open it:
+//
+//     ?levels   by questions (serve/questions.h): the page comes at once. The way of a trace that is known to be large.
+//     ?parts    what is in it, with links to parts (serve/parts.h)
+//     ?all      as a whole, however large
 #ifndef IKET_SERVE_VIEW_H
 #define IKET_SERVE_VIEW_H
 
@@ -20,6 +24,7 @@
 #include "serve/catalog.h"
 #include "serve/reply.h"
 #include "serve/site.h"
+#include "serve/urlpath.h"
 
 #define IKET_VIEW_PAGE ".iket.html"
 
@@ -28,6 +33,9 @@ enum MHD_Result iket_view_reply_html(const iket_site *site, const iket_request *
 
 // Answers for a path that names no file. 0: it is none of the above; nothing was queued. 1: *result is what was.
 int iket_view_reply(const iket_site *site, const iket_request *request, const char *path, enum MHD_Result *result);
+
+// Takes "BASE.iket" or "BASE.iket;SELECTION", the first `length` bytes of `name`, apart. 0: it is neither.
+int iket_view_split(const char *name, size_t length, char base[IKET_PATH_MAX], char selection[IKET_PATH_MAX]);
 
 // What is appended to a trace's base to reach its page: ".html" or IKET_VIEW_PAGE.
 const char *iket_view_page_ending(const iket_catalog_trace *trace);

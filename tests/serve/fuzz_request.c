@@ -9,6 +9,7 @@
 #include "serve/ranges.h"
 #include "serve/urlpath.h"
 #include "serve/validators.h"
+#include "serve/view.h"
 #include "tests/fuzz/target.h"
 
 enum { LINES = 8, SIZES = 5 };
@@ -41,6 +42,14 @@ static void check_path(const char *raw) {
     if (html.used > 0) promise(memchr(html.data, '<', html.used) == NULL && memchr(html.data, '"', html.used) == NULL && memchr(html.data, '\'', html.used) == NULL, "text stays text");
     free(url.data);
     free(html.data);
+}
+
+static void check_argument(const char *raw) {
+    char *text = strdup(raw), base[IKET_PATH_MAX], selection[IKET_PATH_MAX];
+    if (text == NULL) abort();
+    if (iket_argument_decode(text)) promise(strlen(text) <= strlen(raw), "an argument does not grow");
+    if (iket_view_split(text, strlen(text), base, selection)) promise(base[0] != 0 && strlen(base) + strlen(selection) < strlen(text), "a part has a base");
+    free(text);
 }
 
 static void check_ranges(const char *field) {
@@ -91,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (*at != 0) *at++ = 0;
     }
     check_path(lines[0]);
+    if (strlen(lines[0]) < IKET_PATH_MAX) check_argument(lines[0]);
     check_ranges(lines[1]);
     check_conditions(lines[2], lines[3]);
     check_access(lines[4], lines[5], lines[6], lines[7]);

@@ -68,6 +68,22 @@ class Limits(served.FolderTest):
                 time.sleep(0.1)
             self.assertEqual(self.open_sockets(server), 0)
 
+    def test_a_file_that_shrinks_ends_its_downloads(self):
+        """Not after the timeout: nothing more can come."""
+        with served.Server(self.folder) as server, server.connect() as reader:
+            path = os.path.join(self.folder, "shrinking.pftrace")
+            with open(path, "wb") as f:
+                f.truncate(4 * BIG)
+            reader.sendall(b"GET /shrinking.pftrace HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            reader.recv(1000)
+            os.truncate(path, 1000)
+            started, count = time.monotonic(), 0
+            while part := reader.recv(1 << 20):
+                count += len(part)
+            self.assertLess(count, 4 * BIG - 1000)
+            self.assertLess(time.monotonic() - started, 10)
+            self.assertEqual(server.get("/shrinking.pftrace").body, bytes(1000))
+
     def open_sockets(self, server):
         """Connections of the server: its sockets with a peer."""
         with open(f"/proc/{server.process.pid}/net/tcp") as f:

@@ -196,15 +196,37 @@ class View(served.FolderTest):
             self.assertIn(why, answer.body, selection)
         self.assertEqual(self.server.get("/alone/x.iket;sm=3.html").status, 404)
 
-    def test_a_large_trace_is_offered_in_parts(self):
+    def test_a_large_trace_opens_by_questions(self):
+        cache = os.path.join(self.scratch.name, "levels-cache")
+        os.makedirs(cache)
+        with served.Server(self.folder, "--most-events", "1", environment={"XDG_CACHE_HOME": cache}) as server:
+            for path in ("graph/iket.data.bin", "all_features/dump.bin"):
+                answer = self.until(f"/{path}.iket.html?perfetto=http%3A%2F%2Fui", 202, server=server)
+                self.assertEqual((answer.status, answer.get("Location")), (303, f"./{os.path.basename(path)}.iket.html?perfetto=http%3A%2F%2Fui&levels"))
+                page = server.get(f"/{path}.iket.html?levels")
+                self.assertEqual(page.status, 200)
+                self.assertIn(f'"base":"{os.path.basename(path)}.iket"'.encode(), page.body)
+                self.assert_runs_its_own_script_alone(page)
+            # It is not decoded as a whole before somebody asks.
+            self.assertEqual([name for name in os.listdir(os.path.join(cache, "iket")) if name.endswith(".pftrace")], [])
+            page = server.get("/all_features/dump.bin.iket;sm=3.html?levels")
+            self.assertIn(b'"base":"dump.bin.iket;sm=3"', page.body)
+            # As a whole, when that is asked for.
+            self.assertTrue(b'"base":"dump.bin.iket"' in self.until("/all_features/dump.bin.iket.html?all", 202, server=server).body)
+            self.assertEqual(server.get("/all_features/dump.bin.iket.html").status, 303)
+            # What is small opens as a whole; what lies in the folder is the page's to decide.
+            self.assertEqual(self.until("/all_features/dump.bin.iket.html", 202).status, 200)
+            self.assertEqual(server.get("/ours/a.html").status, 200)
+
+    def test_parts_to_choose_from(self):
         cache = os.path.join(self.scratch.name, "parts-cache")
         os.makedirs(cache)
         with served.Server(self.folder, "--most-events", "1", environment={"XDG_CACHE_HOME": cache}) as server:
             for path, selectors in (("graph/iket.data.bin", (";launch=graph", "%23", ";time=")), ("all_features/dump.bin", (";sm=", ";time="))):
-                answer = self.until(f"/{path}.iket.html", 202, server=server)
+                answer = self.until(f"/{path}.iket.html?parts", 202, server=server)
                 text = answer.body.decode()
                 self.assertEqual(answer.status, 200)
-                self.assertTrue("more than a browser can be trusted to hold" in text)
+                self.assertIn("Open a part of it", text)
                 self.assertIn("script-src 'self'", answer.get("Content-Security-Policy"))
                 links = [html.unescape(link) for link in re.findall(r'href="\./([^"]*\.iket;[^"]*)"', text)]
                 for selector in selectors:
@@ -214,13 +236,11 @@ class View(served.FolderTest):
                     self.assertIn(page.status, (200, 422), link)  # 422: nothing happens in that time
                     if page.status == 200:
                         self.assert_runs_its_own_script_alone(page)
-            # Asked twice, and from then on.
-            self.assertTrue(b'"base":"dump.bin.iket"' in self.until("/all_features/dump.bin.iket.html?all", 202, server=server).body)
-            self.assertTrue(b'"base":"dump.bin.iket"' in server.get("/all_features/dump.bin.iket.html").body)
-            # Nor is it decoded as a whole before.
-            shutil.rmtree(os.path.join(cache, "iket"))
-            self.until("/all_features/dump.bin.iket.html", 202, server=server)
-            self.assertEqual([name for name in os.listdir(os.path.join(cache, "iket")) if name.endswith(".pftrace")], [])
+            self.assertEqual(self.until("/bad/dump.bin.iket.html?parts", 202, server=server).status, 422)
+            self.write("alone/y.pftrace", b"\n")
+            self.assertIn(b'"base":"y"', server.get("/alone/y.iket.html?parts").body)
+            # The index leads there.
+            self.assertIn('href="./all_features/dump.bin.iket.html?parts"', server.get("/").body.decode())
 
     def test_only_pftrace_gets_a_page_too(self):
         self.write("alone/x.pftrace", b"\n")
