@@ -3,12 +3,14 @@
 'use strict';
 
 class App {
-  constructor(tables, source, loader) {
-    this.loader = loader;
-    this.trace = new Trace(tables);
-    this.files = source.files;
-    this.dropped = source.dropped;
-    this.selected = -1;      // event
+  // origin: {name, size, dropped, files, server}
+  constructor(tables, source, origin) {
+    this.source = source;
+    this.trace = new Trace(tables, source);
+    this.files = origin.files;
+    this.dropped = origin.dropped;
+    this.origin = origin;
+    this.selected = -1;      // number of an event
     this.selection = null;   // {from, to, sms}: a span of time, of some SMs or (null) of all
     this.focusClass = -1;    // the name chosen in the table
     this.cursorRow = -1;     // node of the keyboard's row
@@ -29,6 +31,7 @@ class App {
     this.roles = new RolesPanel(this);
     this.perfetto = new Perfetto(this);
     this.link = new Link(this);
+    source.attach(this);
   }
 
   start() {
@@ -48,6 +51,9 @@ class App {
     requestAnimationFrame(() => this.refreshStats()); // the first frame asks for its pictures before
   }
 
+  // What a person calls the trace. A view that the server made (BASE.iket;sm=5) has a better title.
+  get name() { return this.dropped ? this.dropped.name : facts.base.includes('.iket') ? facts.title : facts.base; }
+
   // The whole trace where its launches fill a good part of it, else the longest launch: far apart, none would be seen.
   firstView() {
     const { launches, span } = this.trace, busy = launches.reduce((sum, l) => sum + l.end - l.start, 0);
@@ -58,7 +64,7 @@ class App {
 
   describe() {
     const { counts, device, diagnostics, notes, span } = this.trace;
-    byId('trace-name').textContent = this.dropped ? this.dropped.name : facts.base;
+    byId('trace-name').textContent = this.name;
     byId('trace-facts').replaceChildren(...[device.replace(/^IKET ?/, ''), counts.kernels > 1
       ? plural(counts.kernels, 'kernel') : null, plural(counts.launches, 'launch', 'launches'),
       plural(counts.sms, 'SM'), plural(counts.warps, 'warp'), plural(counts.ranges, 'range'),
@@ -138,22 +144,17 @@ class App {
     this.invalidate();
   }
 
-  // ---- the worker ---------------------------------------------------------------------------------------------------
+  // ---- numbers ------------------------------------------------------------------------------------------------------
 
   askActivity(rows, from, to, bins, then) {
-    this.loader.ask('activity', { rows, from, to, bins }, (answer) => {
+    this.source.activity(rows, from, to, bins, (answer) => {
       then(answer);
       this.invalidate();
     });
   }
 
-  // The lanes that the search and the selected SMs leave.
-  scopeLanes() {
-    const sms = this.selection?.sms ?? null;
-    const tops = sms === null ? null
-      : this.trace.sms.filter((s) => sms.includes(s.sm)).flatMap((s) => s.parts.map((p) => p.node));
-    return visibleLanes(this.trace, this.query.nodes, tops);
-  }
+  // What table, distribution, plots and CSV are of: {span: {from, to} or null, sms: numbers or null, query}.
+  get scope() { return { span: this.selection, sms: this.selection?.sms ?? null, query: this.query }; }
 
   scopeText() {
     const parts = [];
@@ -165,48 +166,55 @@ class App {
 
   refreshStats() {
     const id = (this.statsTurn = (this.statsTurn ?? 0) + 1);
-    const { from, to } = this.selection ?? { from: -Infinity, to: Infinity };
     this.statsPending = true;
-    this.loader.ask('stats', { from, to, laneRanges: this.scopeLanes() }, ({ classes }) => {
+    byId('names-section').classList.add('waiting');
+    this.source.stats(this.scope, ({ classes }) => {
       if (id !== this.statsTurn) return;
       this.statsPending = false;
+      this.inScope = new Map(classes.map((s) => [s.cls, s.count]));
+      byId('names-section').classList.remove('waiting');
       this.names.update(classes, this.scopeText());
       this.tabs.draw();
+      this.showResult();
       this.settled?.();
     });
   }
 
-  // Calls f(event) for the events of a class (-1: all) in scope.
-  eachInScope(cls, f) {
-    const { start, end, cls: classes } = this.trace.events, { first } = this.trace.lanes, span = this.selection;
-    for (const [laneFrom, laneTo] of this.scopeLanes()) {
-      for (let i = first[laneFrom]; i < first[laneTo]; i++) {
-        if ((cls < 0 || classes[i] === cls) && (!span || (end[i] >= span.from && start[i] <= span.to))) f(i);
-      }
-    }
-  }
-
-  scopeCount() {
-    let count = 0;
-    this.eachInScope(this.focusClass, () => count++);
-    return count;
+  // Events of a class (-1: all) in scope; null while they are counted.
+  countInScope(cls) {
+    if (this.statsPending) return null;
+    return cls >= 0 ? this.inScope.get(cls) ?? 0 : [...this.inScope.values()].reduce((a, b) => a + b, 0);
   }
 
   // ---- what changes the state ---------------------------------------------------------------------------------------
 
   select(event, quiet = false) {
     this.selected = event;
+    this.selectedEvent = event >= 0 ? this.source.at(event) : null;
     if (event >= 0) {
       const node = this.trace.nodeOf(event), warp = this.trace.ancestor(node, NODES.warp);
       this.cursorRow = warp >= 0 ? warp : node;
       const launch = this.trace.launchOf(node);
       if (launch && launch !== this.launches.current) this.launches.choose(launch, false);
       if (!quiet) this.tabs.tab = 'event';
-      this.say(this.trace.fields(event).map(([k, v]) => `${k} ${v}`).join(', '));
+      this.source.get(event, (whole) => {
+        if (this.selected !== event) return;
+        this.selectedEvent = whole;
+        this.say(this.trace.fields(whole).map(([k, v]) => `${k} ${v}`).join(', '));
+        this.tabs.draw();
+        this.invalidate();
+      });
     }
     this.tabs.draw();
     this.link.later();
     this.invalidate();
+  }
+
+  // Calls f with an event: at once where it is here.
+  withEvent(i, f) {
+    const event = this.source.at(i);
+    if (event) f(event);
+    else this.source.get(i, f);
   }
 
   say(text) { byId('live').textContent = text; }
@@ -236,32 +244,34 @@ class App {
       this.resizeSpacer();
       this.refreshStats();
     }
-    byId('query-result').textContent = this.query.bad.length > 0 ? this.query.bad.join('; ') : text.trim() === '' ? ''
-      : this.searchResult();
+    this.showResult();
     this.link.later();
     this.invalidate();
   }
 
-  searchResult() {
-    let count = 0;
-    if (this.query.classes) this.eachInScope(-1, (i) => { count += this.query.classes[this.trace.events.cls[i]]; });
-    const warps = this.query.nodes ? plural(this.query.warps, 'warp') : '';
-    return [this.query.classes ? plural(count, 'event') : '', warps].filter(Boolean).join(' in ');
+  // Beside the search line: what is wrong with it, or how much it finds.
+  showResult() {
+    const { bad, classes, nodes, warps, text } = this.query, out = [];
+    if (classes && !this.statsPending) {
+      let count = 0;
+      for (const [cls, n] of this.inScope) if (classes[cls]) count += n;
+      out.push(plural(count, 'event'));
+    } else if (classes) out.push('counting');
+    if (nodes) out.push(plural(warps, 'warp'));
+    byId('query-result').textContent = bad.length > 0 ? bad.join('; ') : text.trim() === '' ? '' : out.join(' in ');
   }
 
   // Enter in the search line: the next event that matches, in the order of the rows.
   nextMatch(direction) {
-    const { trace, query } = this, count = trace.events.count, lanes = this.scopeLanes(), { first } = trace.lanes;
-    if (!query.classes) return;
-    const inScope = (i) => lanes.some(([a, b]) => i >= first[a] && i < first[b]);
-    for (let step = 1, i = this.selected; step <= count; step++) {
-      i = (i + direction + count) % count;
-      if (query.classes[trace.events.cls[i]] && inScope(i)) {
-        this.select(i);
-        this.revealEvent(i);
-        return;
-      }
-    }
+    if (!this.query.classes) return;
+    this.source.nextMatch(this.selected, direction, this.query.classes, this.scope, (event) => {
+      if (event >= 0) this.goTo(event);
+    });
+  }
+
+  goTo(event) {
+    this.select(event);
+    this.revealEvent(event);
   }
 
   toggle(node) {
@@ -282,7 +292,7 @@ class App {
   revealEvent(event) {
     const node = this.trace.nodeOf(event), warp = this.trace.ancestor(node, NODES.warp);
     this.revealNode(warp >= 0 ? warp : node);
-    this.view.reveal(this.trace.events.start[event], this.trace.events.end[event]);
+    this.withEvent(event, ({ start, end }) => this.view.reveal(start, end));
   }
 
   // Opens an SM down to its warps, in the launch that runs at `time`.
@@ -306,43 +316,31 @@ class App {
       this.selectFirst();
       return;
     }
-    const next = across ? this.acrossWarps(direction) : this.trace.neighbour(this.selected, direction);
-    if (next < 0) {
-      const which = `${direction < 0 ? 'earlier' : 'later'} ${this.trace.eventName(this.selected)}`;
+    const arrived = (next) => {
+      if (next >= 0) {
+        this.goTo(next);
+        return;
+      }
+      const which = `${direction < 0 ? 'earlier' : 'later'} ${this.selectedEvent ? this.trace.eventName(this.selectedEvent) : 'one'}`;
       this.say(`No ${which} in ${across ? 'another' : 'this'} warp`);
-      return;
-    }
-    this.select(next);
-    this.revealEvent(next);
+    };
+    if (across) this.source.acrossWarps(this.selected, direction, this.query, arrived);
+    else this.source.neighbour(this.selected, direction, arrived);
   }
 
-  acrossWarps(direction) {
-    const { trace } = this, { cls, start } = trace.events, want = cls[this.selected], time = start[this.selected];
-    const warp = trace.ancestor(trace.nodeOf(this.selected), NODES.warp);
-    for (let w = trace.warpIndex[warp] + direction; warp >= 0 && w >= 0 && w < trace.warps.length; w += direction) {
-      if (this.query.nodes && !this.query.nodes[trace.warps[w]]) continue;
-      const [from, to] = trace.eventRange(trace.warps[w]);
-      let best = -1;
-      for (let i = from; i < to; i++) {
-        if (cls[i] === want && (best < 0 || Math.abs(start[i] - time) < Math.abs(start[best] - time))) best = i;
-      }
-      if (best >= 0) return best;
-    }
-    return -1;
+  // The range around the selected event, or inside it.
+  nest(direction) {
+    this.source.nested(this.selected, direction, (event) => {
+      if (event >= 0) this.goTo(event);
+    });
   }
 
   // The first range of the keyboard's row that is in view.
   selectFirst() {
-    const { trace, view } = this;
     if (this.cursorRow < 0) return;
-    const [from, to] = trace.eventRange(this.cursorRow), kinds = [KINDS.range, KINDS.token, KINDS.marker];
-    const usable = (i) => kinds.includes(trace.eventKind(i))
-      && (this.focusClass < 0 || trace.events.cls[i] === this.focusClass);
-    let best = -1;
-    for (let i = from; i < to && best < 0; i++) if (usable(i) && trace.events.end[i] >= view.from) best = i;
-    if (best < 0) return;
-    this.select(best);
-    this.revealEvent(best);
+    this.source.firstUnder(this.cursorRow, this.view.from, this.focusClass, (event) => {
+      if (event >= 0) this.goTo(event);
+    });
   }
 
   fit() {
@@ -357,11 +355,7 @@ class App {
     else if (this.query.text) this.search('');
   }
 
-  saveCsv() {
-    const blob = new Blob(csvLines(this), { type: 'text/csv' }), url = URL.createObjectURL(blob);
-    element('a', { href: url, download: `${byId('trace-name').textContent}.csv` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
-  }
+  saveCsv() { this.source.saveCsv(this.focusClass, this.scope, `${this.name}.csv`); }
 
   // The selected span over a canvas of rows.
   drawSpan(c, height, lines) {

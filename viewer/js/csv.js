@@ -12,21 +12,21 @@ const csvField = (value) => {
 };
 
 // Pieces of a few thousand lines, so that a Blob can be made of them without one huge string.
-function csvLines(app) {
-  const { trace } = app, { start, end, flags } = trace.events, pieces = [`${CSV_COLUMNS.join()}\r\n`];
+function csvLines(source, cls, scope) {
+  const { trace } = source, pieces = [`${CSV_COLUMNS.join()}\r\n`];
   let lines = [], lane = -1, place = null, depth = 0;
-  app.eachInScope(app.focusClass, (i) => {
-    if (lane < 0 || i >= trace.lanes.first[lane + 1] || i < trace.lanes.first[lane]) {
-      lane = trace.laneOf(i);
+  source.eachInScope(cls, scope, (i) => {
+    const e = source.at(i), { start, end } = e, instant = (e.flags & FLAGS.instant) !== 0;
+    if (e.lane !== lane) {
+      lane = e.lane;
       place = trace.place(trace.lanes.node[lane]);
       depth = trace.lanes.depth[lane];
     }
-    const instant = trace.isInstant(i), [x, y, z] = place.cta ?? [];
+    const [x, y, z] = place.cta ?? [];
     lines.push([place.launch?.name, place.launch?.kernel, place.sm, place.gpc, place.tpc, x, y, z, place.warp,
-      place.lane, place.role, KIND_NAME[trace.eventKind(i)], trace.eventName(i),
-      depth, trace.absolute(start[i]), instant ? '' : trace.absolute(end[i]), instant ? '' : end[i] - start[i],
-        trace.payloadText(i), trace.endPayloadText(i),
-      flags[i] & FLAGS.unclosed ? 1 : ''].map(csvField).join());
+      place.lane, place.role, KIND_NAME[trace.eventKind(e)], trace.eventName(e), depth, trace.absolute(start),
+      instant ? '' : trace.absolute(end), instant ? '' : end - start, trace.payloadText(e), trace.endPayloadText(e),
+      e.flags & FLAGS.unclosed ? 1 : ''].map(csvField).join());
     if (lines.length < 4096) return;
     pieces.push(`${lines.join('\r\n')}\r\n`);
     lines = [];

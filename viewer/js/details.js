@@ -52,29 +52,29 @@ class TabsPanel {
     const { app } = this;
     if (app.selected < 0) return [element('p', { class: 'empty' },
       'Click an event in the timeline: all its fields stand here.')];
-    const i = app.selected, step = (direction, title) => element('button',
-      { onclick: () => app.step(direction), title: `${title} ${app.trace.eventName(i)} of this warp` },
+    const e = app.selectedEvent;
+    if (!e) return [element('p', { class: 'empty' }, 'Asking for its fields…')];
+    const name = app.trace.eventName(e), step = (direction, title) => element('button',
+      { onclick: () => app.step(direction), title: `${title} ${name} of this warp` },
       direction < 0 ? '← previous' : 'next →');
     return [
       element('div', { class: 'tools' }, step(-1, 'Previous'), step(1, 'Next'),
-        element('button', { onclick: () => app.focusName(app.trace.events.cls[i]) }, 'this name'),
-        element('button', { onclick: () => app.revealEvent(i) }, 'show')),
-      fieldTable(app.trace.fields(i)), ...this.arrows(i)];
+        element('button', { onclick: () => app.focusName(e.cls) }, 'this name'),
+        element('button', { onclick: () => app.revealEvent(e.event) }, 'show')),
+      fieldTable(app.trace.fields(e)), ...this.arrows(e)];
   }
 
   // Where the arrows of an event lead, to go there.
-  arrows(i) {
-    const { app } = this, { trace } = app, list = trace.arrowsOf(i);
-    if (list.length === 0) return [];
-    const rows = list.slice(0, MAX_ARROWS).map(({ from, to }) => {
-      const other = from === i ? to : from, place = trace.place(trace.nodeOf(other));
-      const go = () => {
-        app.select(other);
-        app.revealEvent(other);
-      };
-      return element('tr', { onclick: go },
-        element('td', {}, plainButton(`${from === i ? '→' : '←'} ${trace.label(other)}`)),
-        numberCell(`${integer(trace.events.start[other] - trace.events.start[i])} ns`),
+  arrows({ event, start }) {
+    const { app } = this, { trace, source } = app;
+    const ends = source.arrowsOf(event).slice(0, MAX_ARROWS)
+      .map(({ from, to }) => [from === event ? '→' : '←', source.at(from === event ? to : from)]).filter(([, e]) => e);
+    if (ends.length === 0) return [];
+    const rows = ends.map(([arrow, other]) => {
+      const place = trace.place(trace.lanes.node[other.lane]);
+      return element('tr', { onclick: () => app.goTo(other.event) },
+        element('td', {}, plainButton(`${arrow} ${trace.label(other)}`)),
+        numberCell(`${integer(other.start - start)} ns`),
         ...[place.sm, place.cta?.join(', '), place.warp].map((v) => numberCell(String(v ?? ''))));
     });
     return [element('div', { class: 'longest' },

@@ -41,11 +41,15 @@ class Dialogs {
   files(app) {
     const links = app.files.map(({ name, size }) => element('li', {},
       element('a', { href: encodeURIComponent(name), download: name }, name), size ? ` ${fileSize(size)}` : ''));
-    const scope = app.scopeText();
+    const scope = app.scopeText(), count = app.countInScope(app.focusClass), most = app.source.csvLimit;
+    const events = count === null ? 'being counted' : plural(count, 'event'), tooMany = count > most;
     this.open('Files', [
       links.length > 0 ? element('ul', {}, ...links)
         : element('p', {}, 'This page was given its trace by hand; no file stands beside it.'),
-      element('p', {}, `As CSV, one line an event: ${scope} (${integer(app.scopeCount())} events).`)],
-    [element('button', { type: 'button', id: 'save-csv', onclick: () => app.saveCsv() }, 'Save as CSV')]);
+      element('p', {}, `As CSV, one line an event: ${scope} (${events}).`),
+      tooMany ? element('p', {}, `That is more than ${integer(most)} lines: select a span, SMs, warps or a name first.`) : null,
+    ].filter(Boolean),
+    [element('button', { type: 'button', id: 'save-csv', disabled: tooMany || count === 0, onclick: () => app.saveCsv() },
+      'Save as CSV')]);
   }
 }

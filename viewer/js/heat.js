@@ -79,7 +79,7 @@ class Heat {
     const c = fitCanvas(this.canvas, width, this.height);
     c.fillStyle = ui.row;
     c.fillRect(0, 0, width, this.height);
-    this.group.want(this.order.map((s) => ({ key: s.sm,
+    this.group.want(this.order.map((s) => ({ key: s.sm, sm: s.sm,
       ranges: s.parts.map((p) => [p.node, app.trace.nodes.last[p.node]]) })), view);
     const shown = this.group.shown;
     if (shown) drawClipped(c, shown.canvas, 0, shown.canvas.height, view.x(shown.from), view.x(shown.to), 0,

@@ -43,7 +43,8 @@ class Input {
     let timer = 0;
     this.drag(canvas, down, (e) => {
       const now = this.app.view.time(Math.max(GUTTER, Math.min(GUTTER + this.app.view.width, e.offsetX)));
-      this.app.selection = { from: Math.min(start, now), to: Math.max(start, now), sms: smsOf ? smsOf(e) : null };
+      this.app.selection = { from: Math.round(Math.min(start, now)), to: Math.round(Math.max(start, now)),
+        sms: smsOf ? smsOf(e) : null };
       clearTimeout(timer);
       timer = setTimeout(() => this.app.setSelection(this.app.selection), 60);
       this.app.invalidate();
@@ -95,12 +96,11 @@ class Input {
         a: () => this.app.view.pan(-this.app.view.width * 0.15), d: () => this.app.view.pan(this.app.view.width * 0.15),
       f: () => this.app.fit(), t: () => this.app.toggleTheme(), '/': () => byId('query').focus(),
         '?': () => this.app.dialogs.help(), Escape: () => this.app.clear(),
-      z: () => this.app.selected >= 0 && this.app.view.fitTo(this.app.trace.events.start[this.app.selected],
-        this.app.trace.events.end[this.app.selected]),
+      z: () => this.app.selectedEvent && this.app.view.fitTo(this.app.selectedEvent.start, this.app.selectedEvent.end),
       '[': () => this.moveLaunch(-1), ']': () => this.moveLaunch(1), ArrowLeft: () => this.app.step(-1, e.shiftKey),
         ArrowRight: () => this.app.step(1, e.shiftKey),
-      ArrowUp: () => (this.app.selected >= 0 ? this.nest(-1) : row(-1)),
-        ArrowDown: () => (this.app.selected >= 0 ? this.nest(1) : row(1)),
+      ArrowUp: () => (this.app.selected >= 0 ? this.app.nest(-1) : row(-1)),
+        ArrowDown: () => (this.app.selected >= 0 ? this.app.nest(1) : row(1)),
       PageUp: () => row(-20), PageDown: () => row(20), Home: () => row(-1e9), End: () => row(1e9),
     }[e.key.length === 1 ? e.key.toLowerCase() : e.key];
     const onCanvas = e.target === this.app.timeline.canvas;
@@ -113,13 +113,6 @@ class Input {
       && /^(Arrow|Page|Home|End)/.test(e.key))) return;
     e.preventDefault();
     act();
-  }
-
-  nest(direction) {
-    const next = this.app.trace.nested(this.app.selected, direction);
-    if (next < 0) return;
-    this.app.select(next);
-    this.app.revealEvent(next);
   }
 
   moveRow(step) {

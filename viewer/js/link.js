@@ -81,7 +81,7 @@ class Link {
       const sms = parts.has('sms') ? parts.get('sms').split('.').map(Number) : null;
       app.setSelection({ from: selected[0], to: selected[1], sms });
     }
-    if (Number.isInteger(event) && event >= 0 && event < app.trace.events.count) app.select(event);
+    if (Number.isInteger(event) && event >= 0 && event < app.source.count) app.select(event);
     if (parts.has('y')) app.timeline.scroller.scrollTop = Number(parts.get('y')) || 0;
     return parts.size > 0;
   }

@@ -14,7 +14,8 @@ const facts = (() => {
 class Loader {
   constructor(onTrace) {
     this.onTrace = onTrace;
-    this.answers = new Map();
+    this.answers = new Map(); // number of a question -> {then, fail}
+    this.building = new Building();
     this.nextId = 1;
     this.worker = this.startWorker();
     this.worker.onmessage = ({ data }) => this.receive(data);
@@ -53,8 +54,10 @@ class Loader {
     this.files = order.map((suffix) => ({ name: facts.base + suffix,
       size: facts.files.find((f) => f.suffix === suffix)?.size ?? 0, known: known.includes(suffix) }));
     this.say('Loading', facts.base);
-    this.request({ load: this.files.map(({ name }) => ({ name,
-      url: new URL(encodeURIComponent(name), document.baseURI).href })) });
+    const beside = (path) => new URL(path, document.baseURI).href;
+    this.request({ load: this.files.map(({ name }) => ({ name, url: beside(encodeURIComponent(name)) })),
+      api: beside(`api/v1/trace/${encodeURIComponent(facts.base)}/`),
+      levels: new URLSearchParams(location.search).has('levels') });
   }
 
   request(what) {
@@ -71,18 +74,41 @@ class Loader {
   }
 
   receive(data) {
-    if (data.progress) this.progress(data.progress);
+    const origin = () => ({ name: data.name, size: data.size, server: data.server === true, dropped: this.dropped ?? null,
+      files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
+    const answer = data.answer ?? data.failed;
+    if (answer) {
+      const asked = this.answers.get(answer.id);
+      this.answers.delete(answer.id);
+      if (data.answer) asked?.then(answer);
+      else asked?.fail(answer);
+    } else if (data.progress) this.progress(data.progress);
+    else if (data.building) this.building.show(data.building);
     else if (data.tooLarge) this.warn(data.tooLarge);
+    else if (data.refused) this.refused(data.refused);
     else if (data.trace) {
       this.say('Drawing', data.name);
-      this.onTrace(data.trace, { name: data.name, size: data.size, dropped: this.dropped ?? null,
-        files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
-    } else if (data.error) this.refuse(data.error);
-    else {
-      const answer = data.stats ?? data.activity ?? data.roles, then = this.answers.get(answer.id);
-      this.answers.delete(answer.id);
-      then?.(answer);
-    }
+      this.onTrace(data.trace, new LocalSource(data.trace, this), origin());
+    } else if (data.tables) {
+      this.building.hide();
+      this.onTrace(data.tables, new RemoteSource(data.tables, this, this.asked.api), origin());
+    } else this.refuse(data.error);
+  }
+
+  // The server cannot answer about the trace: what it says, and the way out.
+  refused({ name, message }) {
+    this.building.hide();
+    this.explain('The server cannot show this trace', `${name} is too large to be loaded at once, and preparing it failed: ${message}.`);
+    byId('start-help').replaceChildren(element('p', {}, 'Rather export less:'), element('pre', {},
+      'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'), this.anyway(name));
+    byId('start').dataset.state = 'large';
+  }
+
+  anyway(name) {
+    return element('button', { id: 'load-anyway', onclick: () => {
+      this.say('Loading', name);
+      this.request({ ...this.asked, sure: true });
+    } }, 'Load it all the same');
   }
 
   // Before a trace that may be more than the browser can hold: what it would take, and the way out.
@@ -96,18 +122,22 @@ class Loader {
       element('p', {}, 'Or look at it in Perfetto with its engine outside the browser, and open ' +
         'https://ui.perfetto.dev while it runs:'),
       element('pre', {}, `trace_processor_shell server http ${name}`),
-      element('button', { id: 'load-anyway', onclick: () => {
-        this.say('Loading', name);
-        this.request({ ...this.asked, sure: true });
-      } }, 'Load it all the same'));
+      this.anyway(name));
     byId('start').dataset.state = 'large';
   }
 
-  // Asks the worker; `then` gets the answer.
-  ask(kind, request, then) {
-    const id = this.nextId++;
-    this.answers.set(id, then);
+  // Asks the worker {kind: request}; `then` gets the answer, `fail` {status, message, again}. Gives the question's number.
+  ask(question, then, fail = null) {
+    const id = this.nextId++, [[kind, request]] = Object.entries(question);
+    this.answers.set(id, { then, fail });
     this.worker.postMessage({ [kind]: { ...request, id } });
+    return id;
+  }
+
+  // True where it was still to be answered.
+  cancel(id) {
+    this.worker.postMessage({ cancel: id });
+    return this.answers.delete(id);
   }
 
   progress({ what, bytes, total }) {

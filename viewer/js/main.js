@@ -7,17 +7,17 @@ document.documentElement.dataset.theme = stored('iket-theme')
 
 let currentApp = null, markReady = null;
 const ready = new Promise((resolve) => { markReady = resolve; });
-const pristine = ['bar', 'banner', 'main'].map((id) => [id, byId(id).cloneNode(true)]);
+const pristine = ['bar', 'banner', 'trouble', 'main'].map((id) => [id, byId(id).cloneNode(true)]);
 const loadedAt = { begin: performance.now(), trace: 0, drawn: 0, shown: 0 }; // tables there, first frame, all numbers
 
-const loader = new Loader((tables, source) => {
+const loader = new Loader((tables, source, origin) => {
   if (currentApp) { // another file was dropped: the page starts anew with it
     currentApp.life.abort();
     for (const [id, node] of pristine) byId(id).replaceWith(node.cloneNode(true));
     history.replaceState(null, '', location.pathname + location.search);
   }
   loadedAt.trace = performance.now();
-  currentApp = new App(tables, source, loader);
+  currentApp = new App(tables, source, origin);
   currentApp.start();
   requestAnimationFrame(() => { loadedAt.drawn = performance.now(); });
   currentApp.settled = () => {
@@ -52,18 +52,26 @@ window.iket = Object.freeze({
   },
   get diagnostics() { return currentApp.trace.diagnostics.map((d) => d.text).concat(currentApp.trace.notes); },
   get settled() { return !currentApp.statsPending && !currentApp.heat.group.busy && !currentApp.timeline.group.busy
-    && !currentApp.pending; },
-  fields: (event) => Object.fromEntries(currentApp.trace.fields(event)),
+    && !currentApp.pending && !currentApp.source.busy; },
+  get remote() { return currentApp.source.remote; },
+  // Where the events are in the page: at once.
+  fields: (event) => Object.fromEntries(currentApp.trace.fields(currentApp.source.at(event))),
+  // Of any source, as promises.
+  ask: (question, ...given) => new Promise((then) => { currentApp.source[question](...given, then); }),
+  fieldsOf: (event) => new Promise((then) => {
+    currentApp.source.get(event, (e) => then(Object.fromEntries(currentApp.trace.fields(e))));
+  }),
   find: (name, limit = 1000) => {
-    const found = [];
-    for (let i = 0; i < currentApp.trace.events.count
-      && found.length < limit; i++) if (currentApp.trace.eventName(i) === name) found.push(i);
+    const { source, trace } = currentApp, found = [];
+    for (let i = 0; i < source.count && found.length < limit; i++) {
+      if (trace.className(source.columns.cls[i]) === name) found.push(i);
+    }
     return found;
   },
-  arrowsOf: (event) => currentApp.trace.arrowsOf(event),
+  arrowsOf: (event) => currentApp.source.arrowsOf(event),
   // Where an event is on the screen, in CSS pixels of the page; null when its row is closed.
   placeOf: (event) => {
-    const place = currentApp.timeline.placeOf(event), box = currentApp.timeline.canvas.getBoundingClientRect();
+    const e = currentApp.source.at(event), place = e && currentApp.timeline.placeOf(e), box = currentApp.timeline.canvas.getBoundingClientRect();
     return place && { x: box.x + Math.max(GUTTER, place.x), y: box.y + place.y, width: place.width,
       height: place.height };
   },

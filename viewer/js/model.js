@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model.js: the trace as the page holds it: the worker's tables (worker/tree.js) with the questions the page asks them.
+// model.js: all of a trace but its events: the tables (worker/tree.js) with the questions the page asks them. Events come
+// from its source (source_local.js).
 'use strict';
 
 const KINDS = { lifetime: 0, range: 1, token: 2, marker: 3, launch: 4, diagnostic: 5, other: 6 };
@@ -19,26 +20,28 @@ function lowerBound(from, to, test) {
 }
 
 class Trace {
-  constructor(tables) {
-    Object.assign(this, tables);
-    const { kind, last } = this.nodes;
+  constructor(tables, source) {
+    this.source = source;
+    source.trace = this;
+    for (const key of ['t0', 'device', 'strings', 'classes', 'notes', 'nodes', 'lanes', 'categories']) this[key] = tables[key];
+    const { kind } = this.nodes;
     this.nodeCount = kind.length;
     this.laneCount = this.lanes.node.length;
-    this.payload64 = new BigUint64Array(this.events.payload.buffer);
     this.warps = [];
     this.launches = [];
-    let sm = -1, launch = null;
+    let launch = null;
     for (let node = 0; node < this.nodeCount; node++) {
       if (kind[node] === NODES.launch) {
         launch = this.makeLaunch(node);
         if (launch) this.launches.push(launch);
       } else if (kind[node] === NODES.sm && launch) {
-        sm = node;
         launch.sms.push({ node, sm: this.nodes.a[node], start: Infinity, end: -Infinity, firstEnd: Infinity,
           warps: 0 });
-      } else if (kind[node] === NODES.warp && launch) this.addWarp(node, launch, sm, last);
+      } else if (kind[node] === NODES.warp && launch) this.addWarp(node, launch);
     }
     this.launches.sort((a, b) => a.start - b.start);
+    this.launchAt = new Map(this.launches.map((l) => [l.node, l]));
+    this.launchOfEvent = new Map(this.launches.map((l) => [l.event, l]));
     this.span = this.launches.reduce((end, l) => Math.max(end, l.end), 1);
     this.collectSms();
     this.collectCounts();
@@ -46,22 +49,14 @@ class Trace {
   }
 
   makeLaunch(node) {
-    const lane = this.nodes.laneFirst[node];
-    if (lane === this.nodes.laneFirst[node + 1]) return null;
-    const event = this.lanes.first[lane], extra = this.extra.get(event) ?? {};
-    return { node, event, extra, name: this.nodeName(node), kernel: this.className(this.events.cls[event]),
-      start: this.events.start[event],
-      end: this.events.end[event], sms: [], warps: 0 };
+    const slice = this.source.launchSlice(node);
+    return slice && { node, ...slice, name: this.nodeName(node), kernel: this.className(slice.cls), sms: [], warps: 0 };
   }
 
-  addWarp(node, launch, smNode) {
-    const lane = this.nodes.laneFirst[node];
+  addWarp(node, launch) {
+    const sm = launch.sms.at(-1), [start, end] = this.source.warpSpan(node) ?? [launch.start, launch.end];
     launch.warps++;
-    const sm = launch.sms.at(-1);
     sm.warps++;
-    const has = lane < this.nodes.laneFirst[node + 1] && this.lanes.first[lane] < this.lanes.first[lane + 1];
-    const start = has ? this.events.start[this.lanes.first[lane]] : launch.start;
-    const end = has ? this.events.end[this.lanes.first[lane + 1] - 1] : launch.end;
     sm.start = Math.min(sm.start, start);
     sm.end = Math.max(sm.end, end);
     this.warps.push(node);
@@ -88,70 +83,31 @@ class Trace {
   }
 
   collectCounts() {
-    const counts = new Array(KIND_NAME.length).fill(0), perClass = new Uint32Array(this.classes.length);
-    for (let i = 0; i < this.events.count; i++) perClass[this.events.cls[i]]++;
-    this.classes.forEach((c, i) => { counts[c.kind] += perClass[i]; });
-    this.classCount = perClass;
+    const { classCount } = this.source, counts = new Array(KIND_NAME.length).fill(0);
+    this.classes.forEach((c, i) => { counts[c.kind] += classCount[i]; });
     this.counts = { launches: this.launches.length, kernels: new Set(this.launches.map((l) => l.kernel)).size,
-      warps: this.warps.length,
-      sms: this.sms.length, lifetimes: counts[KINDS.lifetime], ranges: counts[KINDS.range] + counts[KINDS.token],
-      tokens: counts[KINDS.token], markers: counts[KINDS.marker], diagnostics: counts[KINDS.diagnostic],
-        arrows: this.arrows.length / 2,
-        events: this.events.count,
-      names: this.classes.filter((c) => c.kind === KINDS.range || c.kind === KINDS.token
-        || c.kind === KINDS.marker).length };
-    this.diagnostics = [];
-    this.classes.forEach((c, cls) => {
-      if (c.kind !== KINDS.diagnostic) return;
-      for (let i = 0; i < this.events.count; i++) {
-        if (this.events.cls[i] === cls) this.diagnostics.push({ text: this.strings[c.name], ...this.extra.get(i) });
-      }
-    });
+      warps: this.warps.length, sms: this.sms.length, lifetimes: counts[KINDS.lifetime],
+      ranges: counts[KINDS.range] + counts[KINDS.token], tokens: counts[KINDS.token], markers: counts[KINDS.marker],
+      diagnostics: counts[KINDS.diagnostic], arrows: this.source.arrowCount, events: this.source.count,
+      names: this.classes.filter((c) => [KINDS.range, KINDS.token, KINDS.marker].includes(c.kind)).length };
+    this.diagnostics = this.source.diagnostics();
   }
 
-  // A warp's role is the outermost range in which it spends most time: what a warp-specialised kernel calls producer or
-  // consumer. "-": it has no range.
+  // Names of the roles (source.roleOf) of all warps, and how many warps have each. "-": no range.
   findRoles() {
-    const { first } = this.lanes, { start, end, cls } = this.events;
-    const warpIndex = new Int32Array(this.nodeCount).fill(-1), roles = new Map();
+    this.warpIndex = new Int32Array(this.nodeCount).fill(-1);
     this.warpRole = new Array(this.warps.length);
-    const sums = new Float64Array(this.classes.length);
+    this.roles = new Map();
     this.warps.forEach((node, index) => {
-      warpIndex[node] = index;
-      let best = -1;
-      for (const lane of this.outerLanes(node)) {
-        for (let i = first[lane]; i < first[lane + 1]; i++) sums[cls[i]] += end[i] - start[i] + 1e-3;
-      }
-      for (const lane of this.outerLanes(node)) {
-        for (let i = first[lane]; i < first[lane + 1]; i++) {
-          if (best < 0 || sums[cls[i]] > sums[best]) best = cls[i];
-        }
-      }
-      for (const lane of this.outerLanes(node)) for (let i = first[lane]; i < first[lane + 1]; i++) sums[cls[i]] = 0;
-      const role = best < 0 ? '-' : this.className(best);
+      this.warpIndex[node] = index;
+      const cls = this.source.roleOf(node), role = cls < 0 ? '-' : this.className(cls);
       this.warpRole[index] = role;
-      roles.set(role, (roles.get(role) ?? 0) + 1);
+      this.roles.set(role, (this.roles.get(role) ?? 0) + 1);
     });
-    this.warpIndex = warpIndex;
-    this.roles = roles;
-  }
-
-  outerLanes(node) {
-    const { laneFirst, last, kind } = this.nodes, lanes = [];
-    if (laneFirst[node + 1] - laneFirst[node] > 1) lanes.push(laneFirst[node] + 1);
-    if (lanes.length > 0) return lanes;
-    for (let child = node + 1; child < last[node]; child++) {
-      if ((kind[child] === NODES.token || kind[child] === NODES.ranges)
-        && laneFirst[child] < laneFirst[child + 1]) lanes.push(laneFirst[child]);
-    }
-    return lanes;
   }
 
   nodeName(node) { return this.strings[this.nodes.name[node]]; }
   className(cls) { return this.strings[this.classes[cls].name]; }
-  eventName(i) { return this.className(this.events.cls[i]); }
-  eventKind(i) { return this.classes[this.events.cls[i]].kind; }
-  isInstant(i) { return (this.events.flags[i] & FLAGS.instant) !== 0; }
 
   laneOf(i) {
     return lowerBound(0, this.laneCount, (lane) => this.lanes.first[lane + 1] > i);
@@ -165,11 +121,21 @@ class Trace {
   }
 
   launchOf(node) {
-    const at = this.ancestor(node, NODES.launch);
-    return this.launches.find((l) => l.node === at) ?? null;
+    return this.launchAt.get(this.ancestor(node, NODES.launch)) ?? null;
   }
 
   absolute(time) { return this.t0 + BigInt(time); }
+
+  // The intervals of events under a node: [first, past the last).
+  eventRange(node) {
+    const { laneFirst, last } = this.nodes;
+    return [this.lanes.first[laneFirst[node]], this.lanes.first[laneFirst[last[node]]]];
+  }
+
+  // ---- an event, as a source gives it -----------------------------------------------------------------------------------
+
+  eventName(e) { return this.className(e.cls); }
+  eventKind(e) { return this.classes[e.cls].kind; }
 
   // A payload as text: exact, in its own type.
   wordText(type, low, high) {
@@ -181,28 +147,19 @@ class Trace {
     return type === 4 ? `0x${bits.toString(16)}` : bits.toString();
   }
 
-  payloadText(i) {
-    const type = this.events.payloadType[i];
-    return type === 0 ? null : this.wordText(type, this.events.payload[2 * i], this.events.payload[2 * i + 1]);
-  }
+  payloadText(e) { return e.payloadType === 0 ? null : this.wordText(e.payloadType, e.low, e.high); }
+  endPayloadText(e) { return e.endPayload ? this.wordText(...e.endPayload) : null; }
 
   // For plots only: rounded to a double.
-  payloadNumber(i) {
-    const type = this.events.payloadType[i];
-    if (type === 0) return NaN;
-    const bits = this.payload64[i];
-    if (type === 3) return new Float64Array(this.events.payload.buffer, i * 8, 1)[0];
-    return Number(type === 1 ? BigInt.asIntN(64, bits) : bits);
+  payloadNumber(e) {
+    const bits = (BigInt(e.high) << 32n) | BigInt(e.low);
+    if (e.payloadType === 3) return new Float64Array(new BigUint64Array([bits]).buffer)[0];
+    return Number(e.payloadType === 1 ? BigInt.asIntN(64, bits) : bits);
   }
 
-  endPayloadText(i) {
-    const payload = this.endPayload.get(i);
-    return payload ? this.wordText(...payload) : null;
-  }
-
-  label(i) {
-    const payload = this.payloadText(i);
-    return payload === null ? this.eventName(i) : `${this.eventName(i)} ${payload}`;
+  label(e) {
+    const payload = this.payloadText(e);
+    return payload === null ? this.eventName(e) : `${this.eventName(e)} ${payload}`;
   }
 
   // Where a node is: launch, SM, CTA, warp, lane.
@@ -212,31 +169,31 @@ class Trace {
       if (kind[at] === NODES.warp) Object.assign(place, { warp: a[at], role: this.warpRole[this.warpIndex[at]] });
       else if (kind[at] === NODES.cta) place.cta = [a[at], b[at], c[at]];
       else if (kind[at] === NODES.sm) Object.assign(place, { sm: a[at], gpc: b[at], tpc: c[at] });
-      else if (kind[at] === NODES.launch) place.launch = this.launches.find((l) => l.node === at) ?? null;
+      else if (kind[at] === NODES.launch) place.launch = this.launchAt.get(at) ?? null;
       else if (kind[at] >= NODES.ranges && kind[at] <= NODES.token && a[at] >= 0) place.lane = a[at];
     }
     return place;
   }
 
   // Every field of an event, as [name, text] in the order in which a person wants them.
-  fields(i) {
-    const { start, end, flags } = this.events, place = this.place(this.nodeOf(i)), lane = this.laneOf(i), out = [];
-    const kind = this.eventKind(i);
-    out.push(['name', this.eventName(i)], ['kind', KIND_NAME[kind]]);
-    const payload = this.payloadText(i), closing = this.endPayloadText(i);
+  fields(e) {
+    const { start, end, flags, lane } = e, place = this.place(this.lanes.node[lane]), out = [];
+    const kind = this.eventKind(e);
+    out.push(['name', this.eventName(e)], ['kind', KIND_NAME[kind]]);
+    const payload = this.payloadText(e), closing = this.endPayloadText(e);
     if (payload !== null) out.push(['payload', payload]);
     if (closing !== null) out.push(['end payload', closing]);
-    if (this.isInstant(i)) out.push(['time', this.absolute(start[i]).toString()],
-      ['since start', `${integer(start[i])} ns`]);
+    if (flags & FLAGS.instant) out.push(['time', this.absolute(start).toString()],
+      ['since start', `${integer(start)} ns`]);
     else {
-      out.push(['duration', `${integer(end[i] - start[i])} ns`], ['start', this.absolute(start[i]).toString()],
-        ['end', this.absolute(end[i]).toString()],
-        ['since start', `${integer(start[i])} ns`]);
+      out.push(['duration', `${integer(end - start)} ns`], ['start', this.absolute(start).toString()],
+        ['end', this.absolute(end).toString()],
+        ['since start', `${integer(start)} ns`]);
     }
     if (place.launch && kind !== KINDS.launch) out.push(['since launch',
-      `${integer(start[i] - place.launch.start)} ns`]);
-    if (flags[i] & FLAGS.unclosed) out.push(['unclosed', 'yes: it was open when its stream ended']);
-    const recorded = this.recordedAt.get(i);
+      `${integer(start - place.launch.start)} ns`]);
+    if (flags & FLAGS.unclosed) out.push(['unclosed', 'yes: it was open when its stream ended']);
+    const recorded = e.recordedAt;
     if (recorded) out.push(['recorded at', recorded.filter((t) => t !== null).map(String).join(', ')]);
     if (kind === KINDS.range) out.push(['depth', String(this.lanes.depth[lane])]);
     if (place.warp !== undefined) {
@@ -250,54 +207,8 @@ class Trace {
     if (place.launch) {
       if (kind !== KINDS.launch) out.push(['launch', place.launch.name], ['kernel', place.launch.kernel]);
     }
-    for (const [key, value] of Object.entries(this.extra.get(i) ?? {})) out.push([key.replaceAll('_', ' '),
+    for (const [key, value] of Object.entries(e.extra ?? {})) out.push([key.replaceAll('_', ' '),
       String(value)]);
     return out;
-  }
-
-  // The arrows of an event, as {from, to}.
-  arrowsOf(i) {
-    if (!this.arrowIndex) {
-      this.arrowIndex = new Map(); // event -> places of its pairs
-      for (let k = 0; k < this.arrows.length; k++) {
-        const list = this.arrowIndex.get(this.arrows[k]);
-        if (list) list.push(k >> 1);
-        else this.arrowIndex.set(this.arrows[k], [k >> 1]);
-      }
-    }
-    return (this.arrowIndex.get(i) ?? []).map((k) => ({ from: this.arrows[2 * k], to: this.arrows[2 * k + 1] }));
-  }
-
-  // The intervals of events under a node: [first, past the last).
-  eventRange(node) {
-    const { laneFirst, last } = this.nodes;
-    return [this.lanes.first[laneFirst[node]], this.lanes.first[laneFirst[last[node]]]];
-  }
-
-  // The next (direction 1) or previous event of the class within a warp, by time; -1: none.
-  neighbour(i, direction) {
-    const warp = this.ancestor(this.nodeOf(i), NODES.warp), { start, cls } = this.events;
-    const [from, to] = this.eventRange(warp >= 0 ? warp : this.nodeOf(i));
-    let best = -1;
-    for (let j = from; j < to; j++) {
-      if (cls[j] !== cls[i] || j === i) continue;
-      const after = start[j] > start[i] || (start[j] === start[i] && j > i);
-      if (after !== (direction > 0)) continue;
-      if (best < 0 || (direction > 0 ? start[j] < start[best] : start[j] > start[best]
-        || (start[j] === start[best] && j > best))) best = j;
-    }
-    return best;
-  }
-
-  // The slice around an event (direction -1) or the first inside it (1), on its track; -1: none.
-  nested(i, direction) {
-    const lane = this.laneOf(i), next = lane + direction, { first, node } = this.lanes, { start, end } = this.events;
-    if (next < 0 || next >= this.laneCount || node[next] !== node[lane]) return -1;
-    if (direction < 0) {
-      const at = lowerBound(first[next], first[next + 1], (j) => start[j] > start[i]) - 1;
-      return at >= first[next] && end[at] >= end[i] ? at : -1;
-    }
-    const at = lowerBound(first[next], first[next + 1], (j) => start[j] >= start[i]);
-    return at < first[next + 1] && end[at] <= end[i] ? at : -1;
   }
 }

@@ -2,19 +2,21 @@
 // plots.js: the durations of one name as a histogram, and against their payloads.
 'use strict';
 
-const PLOT_POINTS = 20000;
+const PLOT_POINTS = 20000, LONGEST = 8;
 const LONGEST_COLUMNS = [['longest', ''], ['at', 'n'], ['SM', 'n'], ['CTA', 'n'], ['warp', 'n'], ['payload', 'n']];
 
 class Plots {
   constructor(app) {
     this.app = app;
+    this.keys = {};    // of the answers: class and scope
+    this.answers = {}; // longest, points
   }
 
   // The chosen name, else the one on top of the table.
   subject() {
     const { app } = this;
     if (app.focusClass >= 0) return app.focusClass;
-    const selected = app.selected >= 0 ? app.trace.events.cls[app.selected] : -1;
+    const selected = app.selectedEvent?.cls ?? -1;
     if (app.names.stats.some((s) => s.cls === selected)) return selected;
     const top = app.names.sorted().find((s) => app.names.rank(s) < 2);
     return top ? top.cls : -1;
@@ -47,39 +49,37 @@ class Plots {
 
   // The longest events of a name, where they are, to go to.
   longest(cls) {
-    const { app } = this, { trace } = app, key = `${cls} ${app.statsTurn}`;
-    if (this.longestOf !== key) {
-      this.longestOf = key;
-      this.top = this.findLongest(cls, 8);
-    }
-    const rows = this.top.map((i) => this.longestRow(i));
+    this.fresh('longest', cls, LONGEST, this.app.source);
+    const rows = (this.answers.longest ?? []).map((e) => this.longestRow(e));
     return element('div', { class: 'scroll longest' }, grid(LONGEST_COLUMNS, rows));
   }
 
-  longestRow(i) {
-    const { app } = this, { trace } = app, { start, end } = trace.events, place = trace.place(trace.nodeOf(i));
-    const go = () => {
-      app.select(i, true);
-      app.revealEvent(i);
-    };
-    return element('tr', { class: app.selected === i ? 'on' : '', onclick: go },
-      element('td', {}, plainButton(`${integer(end[i] - start[i])} ns`)),
-        numberCell(`+${duration(start[i])}`, `${integer(start[i])} ns`),
-      ...[place.sm ?? '', place.cta?.join(', ') ?? '', place.warp ?? '', trace.payloadText(i)
-        ?? ''].map((v) => numberCell(String(v))));
+  // Asks the source for this.answers[what] of a class, unless it is that of the scope already.
+  fresh(what, cls, limit, source) {
+    const key = `${cls} ${this.app.statsTurn}`;
+    if (this.keys[what] === key) return;
+    this.keys[what] = key;
+    this.answers[what] = null;
+    let late = false;
+    source[what](cls, this.app.scope, limit, (answer) => {
+      if (this.keys[what] !== key) return;
+      this.answers[what] = answer;
+      if (late) this.app.tabs.draw();
+    });
+    late = true;
   }
 
-  findLongest(cls, limit) {
-    const { start, end } = this.app.trace.events, top = [];
-    this.app.eachInScope(cls, (i) => {
-      const length = end[i] - start[i];
-      if (top.length === limit && length <= end[top[limit - 1]] - start[top[limit - 1]]) return;
-      let at = top.length;
-      while (at > 0 && end[top[at - 1]] - start[top[at - 1]] < length) at--;
-      top.splice(at, 0, i);
-      if (top.length > limit) top.pop();
-    });
-    return top;
+  longestRow(e) {
+    const { app } = this, { trace } = app, place = trace.place(trace.lanes.node[e.lane]);
+    const go = () => {
+      app.select(e.event, true);
+      app.revealEvent(e.event);
+    };
+    return element('tr', { class: app.selected === e.event ? 'on' : '', onclick: go },
+      element('td', {}, plainButton(`${integer(e.end - e.start)} ns`)),
+        numberCell(`+${duration(e.start)}`, `${integer(e.start)} ns`),
+      ...[place.sm ?? '', place.cta?.join(', ') ?? '', place.warp ?? '', trace.payloadText(e)
+        ?? ''].map((v) => numberCell(String(v))));
   }
 
   // Bars over quarter powers of two; the zero-length ones stand apart on the left.
@@ -141,7 +141,12 @@ class Plots {
   payload(body) {
     const { app } = this, { trace } = app;
     const cls = app.focusClass >= 0 ? app.focusClass : this.subject();
-    const points = cls < 0 ? null : this.points(cls);
+    if (cls >= 0) this.fresh('points', cls, PLOT_POINTS, app.source);
+    const points = cls < 0 ? null : this.answers.points;
+    if (cls >= 0 && !points) {
+      body.replaceChildren(element('p', { class: 'empty' }, 'Looking for its payloads…'));
+      return;
+    }
     if (!points || points.x.length === 0) {
       body.replaceChildren(element('p', { class: 'empty' },
         'Choose a name that has a payload in the table: its payloads are plotted here.'));
@@ -152,21 +157,6 @@ class Plots {
     const note = `${instant ? 'payload over time' : 'duration by payload'} · ${integer(points.x.length)}${some}`;
     this.canvas(body, trace.className(cls), note, (c, width, height, ui) => this.drawScatter(c, width, height, ui,
       points, instant, app.palette.fill[cls]));
-  }
-
-  points(cls) {
-    const { app } = this, { trace } = app, { start, end, payloadType } = trace.events,
-      instant = trace.classes[cls].kind === KINDS.marker;
-    const every = Math.max(1, Math.ceil(trace.classCount[cls] / PLOT_POINTS)),
-      points = { x: [], y: [], every, total: 0 };
-    app.eachInScope(cls, (i) => {
-      if (payloadType[i] === 0 || points.total++ % every !== 0) return;
-      const value = trace.payloadNumber(i);
-      if (!Number.isFinite(value)) return;
-      points.x.push(instant ? start[i] : value);
-      points.y.push(instant ? value : end[i] - start[i]);
-    });
-    return points;
   }
 
   drawScatter(c, width, height, ui, { x, y }, instant, colour) {

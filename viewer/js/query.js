@@ -7,7 +7,7 @@
 'use strict';
 
 function parseQuery(text) {
-  const query = { words: [], sm: null, warp: null, cta: null, launch: null, kernel: null, role: null, bad: [] };
+  const query = { words: [], sm: null, warp: null, cta: null, launch: null, kernel: null, role: null, bad: [], ctaText: '' };
   for (const term of text.trim().split(/\s+/).filter(Boolean)) {
     const match = /^(sm|warp|cta|launch|kernel|role):(.*)$/i.exec(term);
     if (!match) {
@@ -17,7 +17,10 @@ function parseQuery(text) {
     const [, key, value] = [match[0], match[1].toLowerCase(), match[2]];
     if (value === '') continue;
     if (key === 'kernel' || key === 'role') query[key] = matcher(value, query);
-    else if (key === 'cta') query.cta = parseCta(value, query);
+    else if (key === 'cta') {
+      query.cta = parseCta(value, query);
+      query.ctaText = value.replace(/[()]/g, '');
+    }
     else query[key] = parseNumbers(value, key, query);
   }
   return query;
@@ -56,7 +59,7 @@ function parseCta(value, query) {
 // What a query selects: rows (null: all) and classes (null: all).
 function resolveQuery(trace, text) {
   const query = parseQuery(text), result = { text, bad: query.bad, nodes: null, classes: null,
-    warps: trace.warps.length, laneRanges: null };
+    warps: trace.warps.length, terms: query };
   if (query.words.length > 0) {
     result.classes = Uint8Array.from(trace.classes,
       (c) => (c.kind !== KINDS.diagnostic && query.words.every((w) => w(trace.strings[c.name])) ? 1 : 0));
@@ -67,9 +70,8 @@ function resolveQuery(trace, text) {
   result.nodes = new Uint8Array(trace.nodeCount);
   result.warps = 0;
   let launch = null, smFits = true, ctaFits = true;
-  const launchOfNode = new Map(trace.launches.map((l) => [l.node, l]));
   for (let node = 0; node < trace.nodeCount; node++) {
-    if (kind[node] === NODES.launch) launch = launchOfNode.get(node) ?? null;
+    if (kind[node] === NODES.launch) launch = trace.launchAt.get(node) ?? null;
     else if (kind[node] === NODES.sm) smFits = !query.sm || query.sm(a[node]);
     else if (kind[node] === NODES.cta) ctaFits = !query.cta || query.cta([a[node], b[node], c[node]]);
     else if (kind[node] === NODES.warp && launch && smFits && ctaFits) {
@@ -82,7 +84,6 @@ function resolveQuery(trace, text) {
       for (let at = parent[node]; at >= 0 && !result.nodes[at]; at = parent[at]) result.nodes[at] = 1;
     }
   }
-  result.laneRanges = visibleLanes(trace, result.nodes, null);
   return result;
 }
 

@@ -23,12 +23,8 @@ class RolesPanel {
     body.replaceChildren(element('p', { class: 'empty' }, 'Counting…'));
     if (this.asked) return;
     this.asked = true;
-    const { trace, loader } = this.app, number = new Map(this.names.map((name, k) => [name, k]));
-    loader.ask('roles', {
-      nodes: Int32Array.from(trace.warps), roles: Int32Array.from(trace.warpRole, (role) => number.get(role)),
-        count: this.names.length,
-      waits: Uint8Array.from(trace.classes, (c) => (isWait(trace.strings[c.name]) ? 1 : 0)),
-    }, ({ sums }) => {
+    const { trace, source } = this.app;
+    source.roles(Uint8Array.from(trace.classes, (c) => (isWait(trace.strings[c.name]) ? 1 : 0)), (sums) => {
       this.sums = sums;
       this.app.tabs.draw();
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// strips.js: pictures of what the warps of many rows do over time, computed by the worker while the last one is shown.
+// strips.js: pictures of what the warps of many rows do over time, made elsewhere while the last one is shown.
 //
 // A group is a set of rows that are asked for together. Its picture covers somewhat more than the view, so that a pan
 // moves the picture and nothing is computed; a zoom stretches it until the sharper one arrives. So a frame costs one
@@ -38,7 +38,7 @@ class StripGroup {
   send(wanted) {
     this.busy = true;
     this.flying = wanted;
-    this.ask(wanted.rows.map((r) => r.ranges), wanted.from, wanted.to, wanted.bins, ({ bytes, peaks }) => {
+    this.ask(wanted.rows, wanted.from, wanted.to, wanted.bins, ({ bytes, peaks }) => {
       this.busy = false;
       this.shown = { ...wanted, bytes, peaks };
       this.repaint();

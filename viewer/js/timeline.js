@@ -7,6 +7,7 @@
 
 const STRIP_HEIGHT = 16;
 const MAX_ARROWS = 200; // of one event
+const NEAR = 4;         // pixels: a small event so near the mouse is meant
 
 class Timeline {
   constructor(app) {
@@ -32,10 +33,10 @@ class Timeline {
     }, { passive: false });
     this.canvas.addEventListener('dblclick', (e) => {
       const hit = this.hit(e.offsetX, e.offsetY);
-      if (hit?.event >= 0) app.view.fitTo(app.trace.events.start[hit.event], app.trace.events.end[hit.event]);
+      if (hit?.event) app.view.fitTo(hit.event.start, hit.event.end);
     });
     this.gutter = new Gutter(app);
-    this.hovered = null;
+    this.hovered = null; // event
     this.widths = new Map(); // of label texts
   }
 
@@ -47,44 +48,42 @@ class Timeline {
     const { rows, trace } = this.app, row = rows.rowAt(y + this.top);
     if (row >= rows.nodes.length) return null;
     const node = rows.nodes[row], inside = y + this.top - rows.tops[row];
-    const hit = { row, node, event: -1, time: this.app.view.time(x), gutter: x < GUTTER };
+    const hit = { row, node, lane: -1, event: null, time: this.app.view.time(x), gutter: x < GUTTER };
     if (hit.gutter) return hit;
     const kind = trace.nodes.kind[node];
-    if (kind === NODES.launch) hit.event = this.eventAt(trace.nodes.laneFirst[node], x);
+    if (kind === NODES.launch) hit.lane = trace.nodes.laneFirst[node];
     else if (kind === NODES.warp) {
-      const lane = rows.warpLanes(node).lanes.find((l) => inside >= l.y - 1 && inside < l.y + l.height + 1);
-      if (lane) hit.event = this.eventAt(lane.lane, x);
+      hit.lane = rows.warpLanes(node).lanes.find((l) => inside >= l.y - 1 && inside < l.y + l.height + 1)?.lane ?? -1;
     }
+    if (hit.lane >= 0) hit.event = this.eventAt(hit.lane, x);
     return hit;
   }
 
-  // The event of a lane at x, or the nearest small one within 4 pixels.
+  // The event of a lane at x, or the nearest small one within 4 pixels; of what is here.
   eventAt(lane, x) {
-    const { trace, view } = this.app, { first } = trace.lanes, { start, end } = trace.events, time = view.time(x),
-      near = 4 * view.nsPerPixel;
-    const from = lowerBound(first[lane], first[lane + 1], (i) => end[i] >= time - near);
-    let best = -1, distance = near;
-    for (let i = from; i < first[lane + 1] && start[i] <= time + near; i++) {
-      if (start[i] <= time && end[i] > time) return i;
-      const away = time < start[i] ? start[i] - time : time - end[i];
-      if (away < distance) {
-        best = i;
+    const { source, view } = this.app, time = view.time(x), near = NEAR * view.nsPerPixel;
+    let best = null, distance = near;
+    for (const piece of source.pieces(lane, view)) {
+      const { start, end } = piece.columns, from = lowerBound(piece.first, piece.limit, (i) => end[i] >= time - near);
+      for (let i = from; i < piece.limit && start[i] <= time + near && i - from < 2000; i++) {
+        const inside = start[i] <= time && end[i] > time, away = time < start[i] ? start[i] - time : time - end[i];
+        if (!inside && away >= distance) continue;
+        best = { piece, i };
         distance = away;
+        if (inside) return source.eventIn(piece, lane, i);
       }
-      if (i - from > 2000) break;
     }
-    return best;
+    return best && source.eventIn(best.piece, lane, best.i);
   }
 
   // Where an event is drawn: {x, y, width, height} in the canvas, or null when its row is not there.
-  placeOf(event) {
-    const { trace, rows, view } = this.app, lane = trace.laneOf(event), node = trace.lanes.node[lane];
+  placeOf({ lane, start, end }) {
+    const { trace, rows, view } = this.app, node = trace.lanes.node[lane];
     const warp = trace.ancestor(node, NODES.warp), holder = warp >= 0 ? warp : node, row = rows.rowOfNode.get(holder);
     if (row === undefined) return null;
     const box = warp >= 0 ? rows.warpLanes(warp).lanes.find((l) => l.lane === lane) : { y: 3, height: 18 };
-    const x = view.x(trace.events.start[event]);
-    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, view.x(trace.events.end[event]) - x),
-      height: box.height };
+    const x = view.x(start);
+    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, view.x(end) - x), height: box.height };
   }
 
   scrollToNode(node, wholeSubtree = false) {
@@ -113,10 +112,11 @@ class Timeline {
     }
     const click = () => {
       app.cursorRow = hit.node;
-      if (hit.event >= 0) app.select(hit.event);
-      else if (this.isAway(hit.node)) app.launches.choose(app.trace.launches.find((l) => l.node === hit.node), true);
-      else if (app.trace.nodes.kind[hit.node] !== NODES.warp) app.toggle(hit.node);
-      else app.select(-1);
+      const found = hit.event ? hit.event.event : -1, kind = app.trace.nodes.kind[hit.node];
+      if (found >= 0 || kind === NODES.warp) {
+        app.source.eventAt(hit.lane, hit.time, NEAR * app.view.nsPerPixel, (event) => app.select(event), hit.event);
+      } else if (this.isAway(hit.node)) app.launches.choose(app.trace.launchAt.get(hit.node), true);
+      else app.toggle(hit.node);
     };
     if (e.shiftKey) {
       app.input.dragSelect(this.canvas, e, null, click);
@@ -133,14 +133,12 @@ class Timeline {
 
   // A launch that is out of view: a click on its row goes there.
   isAway(node) {
-    const { trace, view } = this.app;
-    if (trace.nodes.kind[node] !== NODES.launch) return false;
-    const event = trace.lanes.first[trace.nodes.laneFirst[node]];
-    return trace.events.end[event] < view.from || trace.events.start[event] > view.to;
+    const { trace, view } = this.app, launch = trace.launchAt.get(node);
+    return launch !== undefined && (launch.end < view.from || launch.start > view.to);
   }
 
   setHover(event) {
-    if (this.hovered === event) return;
+    if (this.hovered?.event === event?.event) return;
     this.hovered = event;
     this.app.invalidate();
   }
@@ -148,18 +146,31 @@ class Timeline {
   hover(e) {
     const { app } = this, hit = app.dragging ? null : this.hit(e.offsetX, e.offsetY);
     this.canvas.style.cursor = app.dragging ? 'grabbing' : hit
-      && (hit.gutter || hit.event >= 0 || app.trace.nodes.kind[hit.node] !== NODES.warp) ? 'pointer' : 'default';
-    this.setHover(hit && hit.event >= 0 ? hit.event : null);
+      && (hit.gutter || hit.event || app.trace.nodes.kind[hit.node] !== NODES.warp) ? 'pointer' : 'default';
+    this.setHover(hit?.event ?? null);
     if (!hit || app.dragging) {
       app.tip.hide();
       return;
     }
     const kind = app.trace.nodes.kind[hit.node];
-    if (hit.event >= 0) app.tip.show(e, app.tip.event(hit.event));
+    if (hit.event) this.showEvent(e, hit.event);
     else if (hit.gutter) app.tip.show(e, app.tip.row(hit.node));
     else if (kind === NODES.sm || kind === NODES.cta) app.tip.show(e,
       app.tip.strip(app.trace.nodeName(hit.node), hit.time, this.group.at(hit.node, hit.time)));
     else app.tip.hide();
+  }
+
+  // What is shown may lack some fields until the server sends them.
+  showEvent(e, event) {
+    const { app } = this;
+    app.tip.show(e, app.tip.event(event));
+    if (event.whole !== false) return;
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => app.source.get(event.event, (whole) => {
+      if (this.hovered?.event !== event.event) return;
+      this.hovered = whole;
+      app.tip.show(e, app.tip.event(whole));
+    }), 120);
   }
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
@@ -182,13 +193,14 @@ class Timeline {
     this.drawGrid(height);
     for (let r = first; r < row; r++) this.drawRow(r);
     this.group.want(strips, view);
+    app.source.want(first, row, view);
     this.flushRects();
     this.flushLabels();
     app.drawSpan(c, height, null);
-    this.drawArrows(app.selected);
-    if (this.hovered !== app.selected) this.drawArrows(this.hovered);
-    this.outline(app.selected, 2);
-    if (this.hovered !== null && this.hovered !== app.selected) this.outline(this.hovered, 1);
+    const selected = app.selectedEvent, hovered = this.hovered?.event === app.selected ? null : this.hovered;
+    for (const event of [selected, hovered]) if (event) this.drawArrows(event.event);
+    if (selected) this.outline(selected, 2);
+    if (hovered) this.outline(hovered, 1);
     for (let r = first; r < row; r++) this.gutter.drawRow(c, r, this.top);
     c.strokeStyle = ui.line;
     c.beginPath();
@@ -234,15 +246,14 @@ class Timeline {
 
   // Launches are often far apart: where one lies out of view, its row says in which direction and how far.
   drawLaunchHint(node, y) {
-    const c = this.context, { trace, view, palette } = this.app, event = trace.lanes.first[trace.nodes.laneFirst[node]];
-    const { start, end } = trace.events, before = end[event] < view.from;
     if (!this.isAway(node)) return;
+    const c = this.context, { trace, view, palette } = this.app, { start, end } = trace.launchAt.get(node);
+    const before = end < view.from, span = duration(end - start);
     c.font = this.app.font(11);
     c.textBaseline = 'middle';
     c.textAlign = before ? 'left' : 'right';
     c.fillStyle = palette.ui['ink-faint'];
-    const away = duration(Math.round(before ? view.from - end[event] : start[event] - view.to)),
-      span = duration(end[event] - start[event]);
+    const away = duration(Math.round(before ? view.from - end : start - view.to));
     c.fillText(before ? `◂ ${away} earlier, ${span} long` : `${away} later, ${span} long ▸`, before ? GUTTER + 6
       : GUTTER + view.width - 6, y);
   }
@@ -255,25 +266,31 @@ class Timeline {
     return app.query.classes === null || app.query.classes[cls] === 1;
   }
 
+  // Of a coarse piece, a small slice stands for more than a pixel and is drawn as wide.
   drawSlices(lane, y, height, labelled) {
-    const { trace, view } = this.app, { first } = trace.lanes, { start, end, cls, flags } = trace.events,
-      limit = first[lane + 1];
-    const left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
-    let i = lowerBound(first[lane], limit, (k) => end[k] >= view.from);
-    while (i < limit && start[i] <= view.to) {
-      const x0 = start[i] * scale + base, x1 = end[i] * scale + base, rects = this.rects[cls[i]];
-      if (x1 - x0 < 1.5) {
-        const pixel = Math.floor(x0);
-        if (pixel >= left - 1) rects.push(Math.max(left, pixel), y, end[i] === start[i] && height > 6 ? 1.5 : 1,
-          height);
-        i = this.past(end, i + 1, limit, (pixel + 1 - base) * view.nsPerPixel);
-        continue;
+    const { source, view } = this.app, left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel,
+      base = GUTTER - view.from * scale;
+    for (const piece of source.pieces(lane, view)) {
+      const { columns, limit, again, coarse } = piece, { start, end, cls, flags } = columns,
+        from = Math.max(view.from, piece.from), to = Math.min(view.to, piece.to);
+      let i = lowerBound(piece.first, limit, (k) => end[k] >= from);
+      while (again && i < limit && start[i] < from) i++; // the piece before has drawn it
+      while (i < limit && start[i] <= to) {
+        const x0 = start[i] * scale + base, x1 = Math.max(end[i], Math.min(start[i] + coarse, piece.to)) * scale + base,
+          rects = this.rects[cls[i]];
+        if (x1 - x0 < 1.5) {
+          const pixel = Math.floor(x0);
+          if (pixel >= left - 1) rects.push(Math.max(left, pixel), y, end[i] === start[i] && height > 6 ? 1.5 : 1,
+            height);
+          i = this.past(end, i + 1, limit, (pixel + 1 - base) * view.nsPerPixel);
+          continue;
+        }
+        const a = Math.max(left, x0), b = Math.min(right, x1), wide = b - a;
+        rects.push(a, y, wide > 3 ? wide - 0.75 : wide, height);
+        if ((flags[i] & FLAGS.unclosed) && x1 <= right) this.ragged.push(b, y, height);
+        if (labelled && wide > 26) this.labels.push(columns, i, a, y, wide, height);
+        i++;
       }
-      const a = Math.max(left, x0), b = Math.min(right, x1), wide = b - a;
-      rects.push(a, y, wide > 3 ? wide - 0.75 : wide, height);
-      if ((flags[i] & FLAGS.unclosed) && x1 <= right) this.ragged.push(b, y, height);
-      if (labelled && wide > 26) this.labels.push(i, a, y, wide, height);
-      i++;
     }
   }
 
@@ -288,16 +305,18 @@ class Timeline {
   }
 
   drawMarkers(lane, y, height) {
-    const { trace, view } = this.app, { first } = trace.lanes, { start, cls } = trace.events, limit = first[lane + 1];
-    const left = GUTTER, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
-    let i = lowerBound(first[lane], limit, (k) => start[k] >= view.from);
-    while (i < limit && start[i] <= view.to) {
-      const x = start[i] * scale + base, next = this.past(start, i + 1, limit, view.time(Math.floor(x) + 2));
-      this.rects[cls[i]].push(Math.max(left, x - 1), y, 2, height);
-      const room = (next < limit ? start[next] * scale + base : left + view.width) - x;
-      if (room > 12) this.rects[cls[i]].push(x + 1, y, 2, 4, x + 3, y + 1, 1, 2);
-      if (room > 40) this.labels.push(i, x + 4, y - 1, room - 4, height + 1);
-      i = next;
+    const { source, view } = this.app, left = GUTTER, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
+    for (const { columns, first, limit, from, to } of source.pieces(lane, view)) {
+      const { start, cls } = columns;
+      let i = lowerBound(first, limit, (k) => start[k] >= view.from && start[k] >= from);
+      while (i < limit && start[i] <= view.to && start[i] < to) {
+        const x = start[i] * scale + base, next = this.past(start, i + 1, limit, view.time(Math.floor(x) + 2));
+        this.rects[cls[i]].push(Math.max(left, x - 1), y, 2, height);
+        const room = (next < limit ? start[next] * scale + base : left + view.width) - x;
+        if (room > 12) this.rects[cls[i]].push(x + 1, y, 2, 4, x + 3, y + 1, 1, 2);
+        if (room > 40) this.labels.push(columns, i, x + 4, y - 1, room - 4, height + 1);
+        i = next;
+      }
     }
   }
 
@@ -322,12 +341,13 @@ class Timeline {
     c.font = app.font(11);
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    for (let k = 0; k < this.labels.length; k += 5) {
-      const i = this.labels[k], cls = trace.events.cls[i], text = this.labelText(c, i, this.labels[k + 3] - 7);
+    for (let k = 0; k < this.labels.length; k += 6) {
+      const columns = this.labels[k], i = this.labels[k + 1], cls = columns.cls[i];
+      const text = this.labelText(c, columns, i, this.labels[k + 4] - 7);
       if (text === '') continue;
-      c.fillStyle = trace.isInstant(i) ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls]
+      c.fillStyle = columns.flags[i] & FLAGS.instant ? palette.ui['ink-soft'] : this.lit(cls) ? palette.ink[cls]
         : palette.ui['ink-faint'];
-      c.fillText(text, this.labels[k + 1] + 4, this.labels[k + 2] + this.labels[k + 4] / 2 + 0.5);
+      c.fillText(text, this.labels[k + 2] + 4, this.labels[k + 3] + this.labels[k + 5] / 2 + 0.5);
     }
   }
 
@@ -342,9 +362,11 @@ class Timeline {
   }
 
   // The name with its payload; where that is too long, the payload keeps its place.
-  labelText(c, i, room) {
-    const { trace } = this.app, name = trace.eventKind(i) === KINDS.launch ? this.launchText(i) : trace.eventName(i),
-      payload = trace.payloadText(i);
+  labelText(c, columns, i, room) {
+    const { trace } = this.app, cls = columns.cls[i], type = columns.payloadType[i];
+    const name = trace.classes[cls].kind === KINDS.launch ? this.launchText(columns.event ? columns.event[i] : i)
+      : trace.className(cls);
+    const payload = type === 0 ? null : trace.wordText(type, columns.payload[2 * i], columns.payload[2 * i + 1]);
     const tail = payload === null ? '' : ` ${payload}`, width = this.textWidth(c, name + tail);
     if (width <= room) return name + tail;
     for (let letters = Math.floor(room / (width / (name.length + tail.length))); letters >= 3; letters--) {
@@ -355,23 +377,21 @@ class Timeline {
     return '';
   }
 
-  launchText(i) {
-    const { trace } = this.app, { warps, sms } = trace.extra.get(i) ?? {};
-    return warps === undefined ? trace.eventName(i)
-      : `${elide(trace.eventName(i), 60)}  ·  ${plural(warps, 'warp')} on ${plural(sms, 'SM')}`;
+  launchText(event) {
+    const { kernel, extra: { warps, sms } } = this.app.trace.launchOfEvent.get(event);
+    return warps === undefined ? kernel : `${elide(kernel, 60)}  ·  ${plural(warps, 'warp')} on ${plural(sms, 'SM')}`;
   }
 
   // The arrows of an event whose other end is in an open row: from the end of the one to the begin of the other.
   drawArrows(event) {
-    if (event === null || event < 0) return;
-    const c = this.context, { view, palette, trace } = this.app;
+    const c = this.context, { view, palette, source } = this.app;
     c.save();
     c.beginPath();
     c.rect(GUTTER, 0, view.width, this.canvas.clientHeight);
     c.clip();
     c.strokeStyle = c.fillStyle = palette.ui.ink;
-    for (const { from, to } of trace.arrowsOf(event).slice(0, MAX_ARROWS)) {
-      const a = this.placeOf(from), b = this.placeOf(to);
+    for (const { from, to } of source.arrowsOf(event).slice(0, MAX_ARROWS)) {
+      const ends = [source.at(from), source.at(to)], [a, b] = ends.map((e) => e && this.placeOf(e));
       if (!a || !b) continue;
       // It leaves where the other one begins, where that lies within the first.
       const x1 = b.x, x0 = Math.max(a.x, Math.min(a.x + a.width, x1 - 12));
@@ -391,7 +411,6 @@ class Timeline {
   }
 
   outline(event, width) {
-    if (event === null || event < 0) return;
     const place = this.placeOf(event), c = this.context;
     if (!place || place.x > GUTTER + this.app.view.width || place.x + place.width < GUTTER) return;
     const x = Math.max(GUTTER, place.x) - 1, right = Math.min(GUTTER + this.app.view.width, place.x + place.width) + 1;

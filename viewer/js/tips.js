@@ -23,12 +23,11 @@ class Tip {
     this.node.hidden = true;
   }
 
-  event(event) {
-    const fields = this.app.trace.fields(event), { palette, trace } = this.app, cls = trace.events.cls[event];
-    const head = trace.isInstant(event) ? trace.label(event)
-      : `${elide(trace.label(event), 48)} · ${duration(trace.events.end[event] - trace.events.start[event])}`;
+  event(e) {
+    const { palette, trace } = this.app, fields = trace.fields(e), label = trace.label(e);
+    const head = e.flags & FLAGS.instant ? label : `${elide(label, 48)} · ${duration(e.end - e.start)}`;
     return [element('div', { class: 'tip-head' },
-      element('i', { class: 'swatch', style: { background: palette.fill[cls] } }), head),
+      element('i', { class: 'swatch', style: { background: palette.fill[e.cls] } }), head),
       fieldTable(fields.slice(1).map(([key, value]) => [key, elide(value, 52)]))];
   }
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker.js: finds and reads the trace, and answers questions about it, away from the page's thread.
 //
-//     page -> {load: [{url, name}], sure} | {file, sure} | {stats} | {activity} | {roles}
-//     page <- {progress} | {trace} | {stats} | {activity} | {roles} | {tooLarge} | {error}
+//     page -> {load: [{url, name}], sure, api, levels} | {file, sure}
+//     page <- {progress} | {building} | {trace} | {tables} | {tooLarge} | {error}
+//     page -> {stats} | {activity} | {roles} | {question}, each with an id | {cancel: id}
+//     page <- {answer} | {failed}, with that id
+//
+// A trace is read into this page, unless it is large and its server answers questions about it (remote.js).
 'use strict';
 
 const JSON_LIMIT = 200 * 1024 * 1024;
 const PFTRACE_LIMIT = 700 * 1024 * 1024; // some 20 million events, 3 GB of memory: past it only when told so
+const LEVELS_LIMIT = 256 * 1024 * 1024;  // past it rather ask the server, where it can answer
 const GZIP_RATIO = 7;                    // about what a .pftrace shrinks to
 let trace = null, context = null;
 
@@ -101,9 +106,25 @@ async function fetchReady(url) {
   }
 }
 
+// The trace by its server's API, or null.
+async function tryLevels(api, name, size) {
+  if (!api) return null;
+  try {
+    const tables = await openRemote(api);
+    return tables && { name, size, tables };
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: { name, size, message: error.message } };
+    throw error;
+  }
+}
+
 // Tries the candidates one after another. A missing file is no error while another may be there.
-async function loadFirst(candidates, sure) {
+async function loadFirst({ load: candidates, sure, api, levels }) {
   const missing = [];
+  if (levels && !sure) {
+    const found = await tryLevels(api, candidates[0].name, 0);
+    if (found) return found;
+  }
   for (const { url, name } of candidates) {
     let response;
     try {
@@ -123,12 +144,16 @@ async function loadFirst(candidates, sure) {
       throw new FormatError(`${name}: ${tooLargeJson(megabytes(total))}`);
     }
     const unpacked = total * (/\.gz$/.test(name) ? GZIP_RATIO : 1);
-    if (unpacked > PFTRACE_LIMIT && !sure) {
-      response.body.cancel().catch(() => {}); // whether it ends well or not: nothing more is wanted of it
-      return { tooLarge: { name, size: total, unpacked } };
+    const server = response.headers.get('Cross-Origin-Resource-Policy') === 'same-origin'; // as iket-serve says
+    if (unpacked > LEVELS_LIMIT && !sure) {
+      const found = levels ? null : await tryLevels(api, name, total);
+      if (found || unpacked > PFTRACE_LIMIT) {
+        response.body.cancel().catch(() => {}); // whether it ends well or not: nothing more is wanted of it
+        return found ? { ...found, server } : { tooLarge: { name, size: total, unpacked } };
+      }
     }
     try {
-      return { name, size: total, trace: await readStream(response.body, total) };
+      return { name, size: total, server, trace: await readStream(response.body, total) };
     } catch (error) {
       throw new FormatError(`${name}: ${error.message}`);
     }
@@ -139,7 +164,7 @@ async function loadFirst(candidates, sure) {
 }
 
 // Sends the tables (a copy: the worker keeps its own to answer from) and then the summary.
-function publish(name, size) {
+function publish({ name, size, server }) {
   const { events, nodes, lanes } = trace;
   const share = (table) => Object.fromEntries(Object.entries(table).map(([k, v]) => [k, ArrayBuffer.isView(v)
     ? v.slice() : v]));
@@ -150,7 +175,7 @@ function publish(name, size) {
   context = { categories: categorize(trace), active: activeLanes(trace), peaks: new Map() };
   sent.categories = context.categories;
   events.payload = events.payloadType = null; // the page has them
-  postMessage({ trace: sent, name, size }, buffers);
+  postMessage({ trace: sent, name, size, server }, buffers);
 }
 
 function answerActivity({ id, rows, from, to, bins }) {
@@ -162,11 +187,11 @@ function answerActivity({ id, rows, from, to, bins }) {
     activity(trace, context, ranges, peaks[i], from, to, bins,
       bytes.subarray(i * bins * CATEGORIES, (i + 1) * bins * CATEGORIES));
   });
-  postMessage({ activity: { id, bytes, peaks } }, [bytes.buffer]);
+  postMessage({ answer: { id, bytes, peaks } }, [bytes.buffer]);
 }
 
 function answerStats({ id, from, to, laneRanges }) {
-  postMessage({ stats: { id, classes: classStats(trace, from, to, laneRanges) } });
+  postMessage({ answer: { id, classes: classStats(trace, from, to, laneRanges) } });
 }
 
 function tooLargeFile({ name, size }) {
@@ -179,22 +204,26 @@ async function readFile(file, sure) {
     || { name: file.name, size: file.size, trace: await readStream(file.stream(), file.size) };
 }
 
-self.onmessage = async ({ data }) => {
+async function begin(data) {
   try {
-    if (data.load || data.file) {
-      const found = data.load ? await loadFirst(data.load, data.sure) : await readFile(data.file, data.sure);
-      if (found.tooLarge) {
-        postMessage({ tooLarge: found.tooLarge });
-        return;
-      }
-      trace = found.trace;
-      publish(found.name, found.size);
-    } else if (data.activity) answerActivity(data.activity);
-    else if (data.stats) answerStats(data.stats);
-    else if (data.roles) postMessage({ roles: { id: data.roles.id, sums: roleStats(trace, context, data.roles) } });
+    const found = data.load ? await loadFirst(data) : await readFile(data.file, data.sure);
+    if (found.tooLarge || found.refused || found.tables) {
+      postMessage(found);
+      return;
+    }
+    trace = found.trace;
+    publish(found);
   } catch (error) {
-    if (data.activity || data.stats || data.roles) throw error;
     postMessage({ error: { message: error.message, missing: error.missing === true, stack: error instanceof FormatError
       ? '' : String(error.stack) } });
   }
+}
+
+self.onmessage = ({ data }) => {
+  if (data.load || data.file) begin(data);
+  else if (data.question) answerRemote(data.question);
+  else if (data.cancel !== undefined) remote.running.get(data.cancel)?.abort();
+  else if (data.activity) answerActivity(data.activity);
+  else if (data.stats) answerStats(data.stats);
+  else postMessage({ answer: { id: data.roles.id, sums: roleStats(trace, context, data.roles) } });
 };
