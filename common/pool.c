@@ -141,17 +141,22 @@ typedef struct ordered {
     pthread_mutex_t lock;  // guards what follows
     pthread_cond_t moved;  // `written` grew, or something failed
     size_t written;        // indices below it are written; those up to `slots` behind it may be made
-    int writing, failed;
-    int write_failed;
+    size_t failed;         // least index that failed, SIZE_MAX: none. What is below it is still made and written
+    int writing, write_failed;
     iket_error write_error;
     uint8_t made[IKET_POOL_THREADS_MAX * SLOTS_OF_A_THREAD]; // [slots]
 } ordered;
+
+static void fail_at(ordered *o, size_t index) {
+    if (index < o->failed) o->failed = index;
+    pthread_cond_broadcast(&o->moved);
+}
 
 // Writes what is made and next; the lock is held before and after. A thread that finds another one at it leaves it to that.
 static void write_made(ordered *o) {
     if (o->writing) return;
     o->writing = 1;
-    while (!o->failed && o->made[o->written % o->slots]) {
+    while (o->written < o->failed && o->made[o->written % o->slots]) {
         iket_error err;
         unsigned slot = (unsigned)(o->written % o->slots);
         pthread_mutex_unlock(&o->lock);
@@ -159,12 +164,13 @@ static void write_made(ordered *o) {
         pthread_mutex_lock(&o->lock);
         o->made[slot] = 0;
         if (result != 0) {
-            o->failed = o->write_failed = 1;
+            o->write_failed = 1;
             o->write_error = err;
+            fail_at(o, o->written);
         } else {
             o->written++;
+            pthread_cond_broadcast(&o->moved);
         }
-        pthread_cond_broadcast(&o->moved);
     }
     o->writing = 0;
 }
@@ -172,26 +178,24 @@ static void write_made(ordered *o) {
 static int make_and_write(void *context, size_t index, iket_error *err) {
     ordered *o = context;
     pthread_mutex_lock(&o->lock);
-    while (!o->failed && index - o->written >= o->slots) pthread_cond_wait(&o->moved, &o->lock);
-    int result = o->failed;
+    while (index < o->failed && index - o->written >= o->slots) pthread_cond_wait(&o->moved, &o->lock);
+    int left_out = index >= o->failed;
     pthread_mutex_unlock(&o->lock);
-    if (result != 0) return 0; // the failure is another's
-    result = o->make(o->context, index, (unsigned)(index % o->slots), err);
+    if (left_out) return 0; // the failure is another's
+    int result = o->make(o->context, index, (unsigned)(index % o->slots), err);
     pthread_mutex_lock(&o->lock);
     if (result == 0) {
         o->made[index % o->slots] = 1;
-        write_made(o);
     } else {
-        write_made(o);
-        o->failed = 1;
-        pthread_cond_broadcast(&o->moved);
+        fail_at(o, index);
     }
+    write_made(o);
     pthread_mutex_unlock(&o->lock);
     return result;
 }
 
 int iket_pool_run_ordered(iket_pool *pool, size_t count, iket_pool_ordered_fn make, iket_pool_ordered_fn write, void *context, iket_error *err) {
-    ordered o = {.make = make, .write = write, .context = context, .slots = iket_pool_slots(pool)};
+    ordered o = {.make = make, .write = write, .context = context, .slots = iket_pool_slots(pool), .failed = SIZE_MAX};
     pthread_mutex_init(&o.lock, NULL);
     pthread_cond_init(&o.moved, NULL);
     int result = iket_pool_run(pool, count, make_and_write, &o, err);
