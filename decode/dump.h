@@ -4,7 +4,8 @@
 //     read_dump.c       header and sections        -> iket_dump (chunks, kernels, launches the host knows, losses)
 //     dump_meta.c       META symbols               -> modules
 //     dump_chunks.c     a WARP section             -> iket_dump.chunks, the corrupt ones counted
-//     dump_streams.c    chunks                     -> launches, locations, streams, segments
+//     dump_streams.c    chunks                     -> which of them are one stream, and one launch
+//     dump_model.c      those                      -> launches, locations, streams, segments
 #ifndef IKET_DECODE_DUMP_H
 #define IKET_DECODE_DUMP_H
 
@@ -80,7 +81,7 @@ int iket_dump_meta(iket_dump *dump, const uint8_t *payload, size_t size, iket_er
 // The chunks of a WARP section's `available` bytes (less than `size` where the file is cut off there).
 int iket_dump_chunks(iket_dump *dump, const uint8_t *payload, size_t available, uint64_t size, int section_damaged, iket_error *err);
 
-// Fills launches, locations, streams and segments from the chunks.
+// Fills launches, locations, streams and segments from the chunks, which are freed.
 int iket_dump_streams(iket_dump *dump, iket_error *err);
 
 // The name of a kernel, `kernel_0x…` where it has none. IKET_UNKNOWN: out of memory.

@@ -28,6 +28,8 @@ static enum crc_state check_crc(const uint8_t *at) {
     return libdeflate_crc32(0, at + CHUNK_HEADER, iket_u32(at + CHUNK_USED)) == wanted ? CRC_HOLDS : CRC_FAILS;
 }
 
+enum { FETCH_AHEAD = 8 }; // chunks are most often of one size, and a header is far from the one before
+
 typedef struct found { // what one section added to the list
     iket_chunk *chunks;
     size_t count;
@@ -81,6 +83,7 @@ static int find_chunks(iket_dump *dump, const uint8_t *payload, size_t available
         size_t left = available - at;
         if (left < CHUNK_HEADER && available < size) break; // the file is cut off in this header
         uint32_t chunk = left >= CHUNK_HEADER ? valid_chunk(dump, payload + at, size - at) : 0;
+        if (left / FETCH_AHEAD > chunk) __builtin_prefetch(payload + at + (size_t)chunk * FETCH_AHEAD);
         if (chunk != 0) {
             if (hole != SIZE_MAX) IKET_TRY(add_found(dump, payload + hole, 0, err));
             hole = SIZE_MAX;

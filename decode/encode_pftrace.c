@@ -23,12 +23,13 @@ static double expected_width(const iket_pf_encoder *e, double wanted) {
     for (size_t i = 0; i < e->live_count; i++) rate += e->sources[e->live[i]]->rate;
     uint64_t at = e->start;
     for (size_t i = e->waiting_next; i < e->waiting_count; i++) {
-        double span = (double)(e->waiting[i].time - at);
+        uint64_t begin = iket_pf_begin_of(e->pf.trace, e->waiting[i]);
+        double span = (double)(begin - at);
         if (expected + rate * span >= wanted) break;
         expected += rate * span + 1;
-        at = e->waiting[i].time;
+        at = begin;
         if (expected >= wanted) return (double)(at - e->start) + 1;
-        rate += iket_pf_rate(e, e->waiting[i].id);
+        rate += iket_pf_rate(e, e->waiting[i]);
     }
     double rest = rate > 0 ? (wanted - expected) / rate : 1e18;
     return (double)(at - e->start) + rest + 1;
@@ -42,7 +43,8 @@ static uint64_t next_time(const iket_pf_encoder *e) {
     for (size_t i = 0; i < e->kept_count; i++) {
         if (e->kept[i].time < least) least = e->kept[i].time;
     }
-    if (e->waiting_next < e->waiting_count && e->waiting[e->waiting_next].time < least) least = e->waiting[e->waiting_next].time;
+    uint64_t waiting = e->waiting_next < e->waiting_count ? iket_pf_begin_of(e->pf.trace, e->waiting[e->waiting_next]) : UINT64_MAX;
+    if (waiting < least) least = waiting;
     return least;
 }
 
@@ -70,7 +72,7 @@ static int by_id(const void *x, const void *y, void *context) {
 // Takes in those that begin in the batch; live[] stays by id.
 static int take_sources(iket_pf_encoder *e, iket_error *err) {
     size_t first = e->waiting_next, count;
-    while (e->waiting_next < e->waiting_count && e->waiting[e->waiting_next].time <= e->last) e->waiting_next++;
+    while (e->waiting_next < e->waiting_count && iket_pf_begin_of(e->pf.trace, e->waiting[e->waiting_next]) <= e->last) e->waiting_next++;
     count = e->waiting_next - first;
     if (count == 0) return 0;
     size_t whole = e->live_count + count;
@@ -84,7 +86,7 @@ static int take_sources(iket_pf_encoder *e, iket_error *err) {
         e->live_capacity = capacity;
     }
     for (size_t i = 0; i < count; i++) {
-        uint32_t place = iket_pf_take_source(e, e->waiting[first + i].id, err);
+        uint32_t place = iket_pf_take_source(e, e->waiting[first + i], err);
         if (place == UINT32_MAX) return -1;
         e->live[e->live_count + i] = place;
     }
@@ -345,7 +347,7 @@ int iket_write_pftrace(const iket_trace *trace, const iket_selection *selection,
     int result = iket_sink_open(&e->side, 0, iket_memory_flush, &e->side_bytes, err);
     if (result == 0) result = iket_pf_collect(e, err);
     if (result == 0) result = iket_pf_assign_queues(e, err);
-    if (result == 0) result = iket_pf_preamble(&e->pf, e->waiting_count > 0 ? e->waiting[0].time : 0, e->queue_count, err);
+    if (result == 0) result = iket_pf_preamble(&e->pf, e->waiting_count > 0 ? iket_pf_begin_of(trace, e->waiting[0]) : 0, e->queue_count, err);
     if (result == 0) result = iket_pf_tracks_open(&e->tracks, &e->pf, err);
     if (result == 0) result = iket_pf_write_diagnostics(e, err);
     e->pf.sink = &e->side;

@@ -316,11 +316,11 @@ static iket_stored_event next_event(merge *m) {
 static int write_stream(lane *l, const iket_interval *markers, size_t marker_count, iket_trace *trace, uint32_t location, iket_error *err) {
     struct iket_backing *backing = trace->backing;
     size_t total = l->stack.count + l->edge_count + marker_count;
-    if (total > UINT32_MAX) return iket_fail(err, "more than %u events on one warp", UINT32_MAX);
+    if (total > UINT32_MAX - backing->event_count) return iket_fail(err, "more than %u events", UINT32_MAX);
     IKET_TRY(IKET_RESERVE(backing->events, backing->event_count, backing->event_capacity, total, err));
     iket_stream *stream = iket_model_stream(trace, err);
     if (stream == NULL) return -1;
-    *stream = (iket_stream){.location = location, .lane = IKET_UNKNOWN, .source = backing->event_count, .source_count = (uint32_t)total,
+    *stream = (iket_stream){.location = location, .lane = IKET_UNKNOWN, .source = (uint32_t)backing->event_count, .source_count = (uint32_t)total,
                             .end = l->has_unclosed ? l->unclosed_end : trace->locations[location].end};
     if (l->edge_count > 1) qsort(l->edges, l->edge_count, sizeof *l->edges, edge_order);
     merge m = {.markers = markers, .markers_end = markers + marker_count};

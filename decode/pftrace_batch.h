@@ -111,11 +111,6 @@ typedef struct iket_pf_source {
     size_t flow_at;      // the first of the stream's arrows that lies ahead
 } iket_pf_source;
 
-typedef struct iket_pf_waiting {
-    uint64_t time;
-    uint32_t id;
-} iket_pf_waiting;
-
 typedef struct iket_pf_encoder {
     iket_pf pf;             // its sink: `side` while a batch is encoded
     iket_pf_tracks tracks;
@@ -125,7 +120,7 @@ typedef struct iket_pf_encoder {
     iket_sink side;         // packets that are made one after another
     iket_memory side_bytes;
 
-    iket_pf_waiting *waiting; // sources that have not begun, by their first time
+    uint32_t *waiting; // ids of the sources that have not begun, by their first time
     size_t waiting_count, waiting_next;
     iket_pf_source **sources; // [source_count]: those in use, at a place that they keep, and those to use again
     size_t source_count, source_capacity;
@@ -155,6 +150,9 @@ typedef struct iket_pf_encoder {
 
 // The sources of what is selected, by first time, into waiting.
 IKET_MUST_CHECK int iket_pf_collect(iket_pf_encoder *e, iket_error *err);
+
+// When a source begins.
+uint64_t iket_pf_begin_of(const iket_trace *trace, uint32_t id);
 
 // Events per ns that a waiting source will give, for the span of a batch.
 double iket_pf_rate(const iket_pf_encoder *e, uint32_t id);

@@ -138,14 +138,14 @@ int iket_pf_assign_queues(iket_pf_encoder *e, iket_error *err) {
     e->queue = calloc(trace->launch_count + 1, sizeof *e->queue);
     if (e->queue == NULL) return iket_fail(err, "out of memory (%zu launches)", trace->launch_count);
     for (size_t i = 0; i < e->waiting_count; i++) {
-        if (e->waiting[i].id >= trace->launch_count) continue;
-        const iket_launch *l = &trace->launches[e->waiting[i].id];
+        if (e->waiting[i] >= trace->launch_count) continue;
+        const iket_launch *l = &trace->launches[e->waiting[i]];
         uint32_t q = 0;
         while (q < e->queue_count && busy_until[q] > l->start) q++;
         if (q == IKET_PF_QUEUES_MAX) continue;
         if (q == e->queue_count) e->queue_count++;
         busy_until[q] = l->end;
-        e->queue[e->waiting[i].id] = q + 1;
+        e->queue[e->waiting[i]] = q + 1;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/radix.h"
 #include "decode/pftrace_batch.h"
 #include "decode/pftrace_event.h"
 
@@ -18,39 +19,6 @@ static int nests(const iket_trace *trace, const iket_location *l) {
 
 // ---- waiting sources ------------------------------------------------------------------------------------------------
 
-static int by_time(const void *a, const void *b) {
-    const iket_pf_waiting *x = a, *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static void wait_for(iket_pf_encoder *e, uint64_t time, size_t id) { e->waiting[e->waiting_count++] = (iket_pf_waiting){time, (uint32_t)id}; }
-
-// Source ids: launches, then locations, then streams.
-int iket_pf_collect(iket_pf_encoder *e, iket_error *err) {
-    const iket_trace *trace = e->pf.trace;
-    size_t most = trace->launch_count + trace->location_count + trace->stream_count;
-    e->waiting = malloc((most + 1) * sizeof *e->waiting);
-    e->warp_uuid = calloc(trace->location_count + 1, sizeof *e->warp_uuid);
-    if (e->waiting == NULL || e->warp_uuid == NULL) return iket_fail(err, "out of memory (%zu streams)", trace->stream_count);
-    for (size_t i = 0; i < trace->launch_count; i++) {
-        if (iket_pf_launch_selected(&e->pf, i)) wait_for(e, trace->launches[i].start, i);
-    }
-    for (size_t i = 0; i < trace->location_count; i++) {
-        const iket_location *l = &trace->locations[i];
-        if (!iket_pf_location_selected(&e->pf, i)) continue;
-        wait_for(e, l->start, trace->launch_count + i);
-        for (uint32_t s = nests(trace, l) ? 1 : 0; s < l->stream_count; s++) {
-            const iket_stream *stream = &trace->streams[l->first_stream + s];
-            if (stream->event_count > 0) wait_for(e, stream->first_time, trace->launch_count + trace->location_count + l->first_stream + s);
-        }
-    }
-    int sorted = 1;
-    for (size_t i = 1; i < e->waiting_count && sorted; i++) sorted = by_time(&e->waiting[i - 1], &e->waiting[i]) <= 0;
-    if (!sorted) qsort(e->waiting, e->waiting_count, sizeof *e->waiting, by_time);
-    return 0;
-}
-
 // The kind of a source id, and its index in the model.
 static int kind_of(const iket_trace *trace, uint32_t id, uint32_t *index) {
     *index = id;
@@ -59,6 +27,58 @@ static int kind_of(const iket_trace *trace, uint32_t id, uint32_t *index) {
     if (*index < trace->location_count) return IKET_PF_KIND_WARP;
     *index -= (uint32_t)trace->location_count;
     return IKET_PF_KIND_STREAM;
+}
+
+uint64_t iket_pf_begin_of(const iket_trace *trace, uint32_t id) {
+    uint32_t index;
+    switch (kind_of(trace, id, &index)) {
+    case IKET_PF_KIND_LAUNCH: return trace->launches[index].start;
+    case IKET_PF_KIND_WARP: return trace->locations[index].start;
+    default: return trace->streams[index].first_time;
+    }
+}
+
+typedef struct waiting {
+    const iket_trace *trace;
+    iket_keyed *items; // id by first time
+    size_t count;
+} waiting;
+
+static void wait_for(waiting *w, size_t id) { w->items[w->count++] = (iket_keyed){.key = iket_pf_begin_of(w->trace, (uint32_t)id), .index = (uint32_t)id}; }
+
+// Appends the sources of what is selected, by ascending id: launches, then locations, then streams.
+static void list_sources(const iket_pf *pf, waiting *w) {
+    const iket_trace *trace = pf->trace;
+    for (size_t i = 0; i < trace->launch_count; i++) {
+        if (iket_pf_launch_selected(pf, i)) wait_for(w, i);
+    }
+    for (size_t i = 0; i < trace->location_count; i++) {
+        if (iket_pf_location_selected(pf, i)) wait_for(w, trace->launch_count + i);
+    }
+    for (size_t i = 0; i < trace->location_count; i++) {
+        const iket_location *l = &trace->locations[i];
+        if (!iket_pf_location_selected(pf, i)) continue;
+        for (uint32_t s = nests(trace, l) ? 1 : 0; s < l->stream_count; s++) {
+            if (trace->streams[l->first_stream + s].event_count > 0) wait_for(w, trace->launch_count + trace->location_count + l->first_stream + s);
+        }
+    }
+}
+
+int iket_pf_collect(iket_pf_encoder *e, iket_error *err) {
+    const iket_trace *trace = e->pf.trace;
+    size_t most = trace->launch_count + trace->location_count + trace->stream_count;
+    waiting w = {.trace = trace, .items = malloc((most + 1) * sizeof *w.items)};
+    e->warp_uuid = calloc(trace->location_count + 1, sizeof *e->warp_uuid);
+    int result = w.items == NULL || e->warp_uuid == NULL ? iket_fail(err, "out of memory (%zu streams)", trace->stream_count) : 0;
+    if (result == 0) {
+        list_sources(&e->pf, &w);
+        result = iket_radix_sort(w.items, w.count, err); // of one time: by id
+    }
+    e->waiting = result == 0 ? malloc((w.count + 1) * sizeof *e->waiting) : NULL;
+    if (result == 0 && e->waiting == NULL) result = iket_fail(err, "out of memory (%zu streams)", trace->stream_count);
+    for (; result == 0 && e->waiting_count < w.count; e->waiting_count++) e->waiting[e->waiting_count] = w.items[e->waiting_count].index;
+    free(w.items);
+    return result;
 }
 
 double iket_pf_rate(const iket_pf_encoder *e, uint32_t id) {

@@ -213,7 +213,7 @@ static int add_warp(collector *c, const launch_facts *f, uint64_t index, const u
     location->stream_count = 1;
     stream->location = (uint32_t)trace->location_count - 1;
     stream->lane = IKET_UNKNOWN;
-    stream->source = trace->backing->segment_count - 1;
+    stream->source = (uint32_t)trace->backing->segment_count - 1;
     stream->source_count = 1;
     segment->records = buffer + WARP_HEADER;
     segment->size = overflowed ? (uint32_t)(f->warp_bytes - WARP_HEADER) : used - WARP_HEADER - CLOSING_TIME;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // iket-decode: raw warp buffers into a timeline.
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,10 +159,17 @@ static int run(const decode_options *o) {
     return status;
 }
 
+// A table of this size goes back to the system as soon as it is freed. Left to itself glibc keeps ever larger ones, and a
+// dump of a million warps is put together from several of them, one after the other.
+enum { GIVEN_BACK_BYTES = 128 * 1024 };
+
 int main(int argc, char **argv) {
     decode_options o = {.emit = EMIT_ALL, .gzip_level = IKET_GZIP_LEVEL, .progress = 1};
     iket_error err;
     iket_output_guard_signals();
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
+#endif
     iket_options_result parsed = iket_options_parse(&command, argc, argv, take_option, &o);
     int status = parsed == IKET_OPTIONS_BAD ? 2 : 0;
     if (parsed == IKET_OPTIONS_OK && o.operand_count == 0) {

@@ -117,8 +117,7 @@ typedef struct iket_stream {
     uint32_t max_depth;             // greatest number of nested stack ranges
     uint64_t first_time, last_time; // least and greatest time of its events and range ends; first > last: no event
     uint64_t event_count;           // events that a cursor gives, the closing ones of unclosed ranges included
-    uint64_t source;                // the reader's own
-    uint32_t source_count;          // the reader's own
+    uint32_t source, source_count;  // the reader's own
 } iket_stream;
 
 // Counters of the format's `diagnostics`, in the order in which they are written.
