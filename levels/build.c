@@ -18,7 +18,7 @@
 
 static uint64_t align(uint64_t offset) { return (offset + 7) & ~UINT64_C(7); }
 
-static int write_at(iket_levels_builder *b, const void *data, uint64_t size, uint64_t offset, iket_error *err) {
+int iket_levels_write_at(const iket_levels_builder *b, const void *data, uint64_t size, uint64_t offset, iket_error *err) {
     const char *from = data;
     while (size > 0) {
         ssize_t written = pwrite(b->fd, from, size, (off_t)offset);
@@ -34,7 +34,7 @@ static int write_at(iket_levels_builder *b, const void *data, uint64_t size, uin
 int iket_levels_append(iket_levels_builder *b, iket_levels_section *section, const void *data, uint64_t count, size_t size, iket_error *err) {
     b->file_end = align(b->file_end);
     *section = (iket_levels_section){b->file_end, count};
-    IKET_TRY(write_at(b, data, count * size, b->file_end, err));
+    if (data != NULL) IKET_TRY(iket_levels_write_at(b, data, count * size, b->file_end, err));
     b->file_end += count * size;
     return 0;
 }
@@ -135,10 +135,22 @@ static int write_header(iket_levels_builder *b, iket_error *err) {
     snprintf(h->program, sizeof h->program, "%s", IKET_VERSION);
     h->t0 = b->names.t0;
     h->complete = 1;
-    return write_at(b, h, sizeof *h, 0, err);
+    return iket_levels_write_at(b, h, sizeof *h, 0, err);
 }
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
+
+// What is made from the file as it is by now, which is whole but for that.
+static int complete(iket_levels_builder *b, iket_error *err) {
+    iket_levels *levels;
+    munmap(b->map, b->map_size);
+    b->map = NULL;
+    IKET_TRY(write_header(b, err));
+    IKET_TRY(iket_levels_open(&levels, b->fd, b->options->output, err));
+    int result = iket_levels_write_bins(b, levels, err);
+    iket_levels_close(levels);
+    return result == 0 ? write_header(b, err) : -1;
+}
 
 static int build(iket_levels_builder *b, iket_error *err) {
     struct stat status;
@@ -153,9 +165,7 @@ static int build(iket_levels_builder *b, iket_error *err) {
     IKET_TRY(iket_levels_place(b, err));
     IKET_TRY(iket_levels_sum(b, err));
     IKET_TRY(iket_levels_write_tables(b, err));
-    IKET_TRY(write_header(b, err));
-    munmap(b->map, b->map_size);
-    b->map = NULL;
+    IKET_TRY(complete(b, err));
     return iket_output_commit(&b->output, err);
 }
 
@@ -163,6 +173,7 @@ static void free_builder(iket_levels_builder *b) {
     if (b->map != NULL) munmap(b->map, b->map_size);
     iket_output_discard(&b->output);
     iket_pool_close(&b->pool);
+    iket_levels_progress_close(&b->progress);
     iket_levels_names_free(&b->names);
     for (size_t i = 0; i < b->snapshot_count; i++) {
         free(b->snapshots[i].tracks);
@@ -185,6 +196,7 @@ int iket_levels_build(const iket_levels_build_options *options, iket_error *err)
     iket_levels_builder *b = calloc(1, sizeof *b);
     if (b == NULL) return iket_fail(err, "out of memory");
     b->options = options;
+    iket_levels_progress_open(&b->progress, options->progress);
     int result = build(b, err);
     free_builder(b);
     return result == 0 ? 0 : iket_fail_context(err, "%s", options->name);

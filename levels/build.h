@@ -19,7 +19,8 @@ typedef struct iket_levels_build_options {
     int input;              // descriptor of a .pftrace or .pftrace.gz, a regular file; read from its start, stays the caller's
     const char *name;       // for messages
     const char *output;     // path of the level file; appears when it is complete
-    const char *progress;   // path of a JSON file that is replaced now and then (the answer "facts" while building); NULL: none
+    const char *progress;   // path of a JSON file that is replaced now and then (the answer "facts" while building), and
+                            // removed at the end, however it ends; NULL: none
 } iket_levels_build_options;
 
 IKET_MUST_CHECK int iket_levels_build(const iket_levels_build_options *options, iket_error *err);

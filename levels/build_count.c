@@ -58,7 +58,18 @@ static int count_begin(iket_levels_builder *b, iket_levels_track *track, const i
     slot->open = slot->count++;
     slot->start = event->time;
     slot->cls = cls;
-    return 0;
+    return b->progress.path == NULL ? 0 : iket_levels_overview_edge(&b->progress.overview, &b->names, event->track, depth, cls, event->time, event->time, 1, err);
+}
+
+static int count_end(iket_levels_builder *b, iket_levels_track *track, const iket_levels_packet_event *event, iket_error *err) {
+    if (track->depth == 0) {
+        b->unopened++;
+        return 0;
+    }
+    uint32_t depth = --track->depth;
+    if (b->progress.path == NULL || depth >= IKET_LEVELS_MAX_DEPTH) return 0;
+    const iket_levels_slot *slot = &b->slots[track->slot + depth];
+    return iket_levels_overview_edge(&b->progress.overview, &b->names, event->track, depth, slot->cls, slot->start, event->time, 0, err);
 }
 
 static int count_event(void *context, iket_levels_reader *reader, const iket_levels_packet_event *event, iket_error *err) {
@@ -68,20 +79,13 @@ static int count_event(void *context, iket_levels_reader *reader, const iket_lev
         unsigned noted = event->has & (event->type == IKET_LEVELS_END ? IKET_LEVELS_HAS_END_PAYLOAD | IKET_LEVELS_HAS_RECORDED : IKET_LEVELS_HAS_EXTRA | IKET_LEVELS_HAS_RECORDED);
         b->notes_most += (unsigned)__builtin_popcount(noted);
     }
-    if (event->type == IKET_LEVELS_END) {
-        if (track->depth == 0) {
-            b->unopened++;
-        } else {
-            track->depth--;
-        }
-        return 0;
-    }
+    if (event->type == IKET_LEVELS_END) return count_end(b, track, event, err);
     uint32_t cls;
     IKET_TRY(iket_levels_class_of_event(reader, event, 1, &cls, err));
     if (event->type == IKET_LEVELS_BEGIN) return count_begin(b, track, event, cls, err);
     if (track->lanes == 0) IKET_TRY(add_lane(b, track, err));
     b->slots[track->slot].count++;
-    return 0;
+    return b->progress.path == NULL ? 0 : iket_levels_overview_instant(&b->progress.overview, cls, event->time, err);
 }
 
 static int take_snapshot(iket_levels_builder *b, const iket_levels_reader *reader, uint64_t offset, iket_error *err) {
@@ -104,6 +108,9 @@ static int take_snapshot(iket_levels_builder *b, const iket_levels_reader *reade
 
 static int pause_counting(void *context, iket_levels_reader *reader, uint64_t offset, iket_error *err) {
     iket_levels_builder *b = context;
+    uint64_t done = iket_levels_source_done(&reader->source);
+    iket_levels_progress_add(&b->progress, &b->names, done - b->read);
+    b->read = done;
     uint64_t next = b->file_bytes / (b->snapshots_wanted + 1) * (b->snapshot_count + 1);
     if (b->snapshot_count < b->snapshots_wanted && offset >= next) return take_snapshot(b, reader, offset, err);
     return 0;
@@ -116,6 +123,7 @@ int iket_levels_count(iket_levels_builder *b, iket_error *err) {
     if (parts > threads) parts = threads;
     if (parts > IKET_LEVELS_PARTS) parts = IKET_LEVELS_PARTS;
     b->snapshots_wanted = parts > 1 && !iket_levels_source_is_gzip(b->options->input) ? (size_t)parts - 1 : 0;
+    iket_levels_progress_begin(&b->progress, &b->names, "reading", b->file_bytes);
     int result = iket_levels_reader_open(&reader, b->options->input, 0, 0, err);
     if (result == 0) result = iket_levels_reader_run(&reader, err);
     b->unknown_tracks = reader.unknown_tracks;

@@ -36,6 +36,7 @@ static int start_part(iket_levels_part *p, iket_levels_builder *b, const iket_le
         }
     }
     p->note_first = from == NULL ? 0 : from->notes;
+    p->read = from == NULL ? 0 : from->offset;
     return 0;
 }
 
@@ -137,12 +138,22 @@ static int place_event(void *context, iket_levels_reader *reader, const iket_lev
     return iket_fail(err, "the file changed while it was read (try again)");
 }
 
+static int pause_placing(void *context, iket_levels_reader *reader, uint64_t offset, iket_error *err) {
+    iket_levels_part *p = context;
+    uint64_t done = iket_levels_source_done(&reader->source);
+    (void)offset;
+    (void)err;
+    iket_levels_progress_add(&p->builder->progress, &p->builder->names, done - p->read);
+    p->read = done;
+    return 0;
+}
+
 static int read_part(void *context, size_t index, iket_error *err) {
     iket_levels_part *p = (iket_levels_part *)context + index;
     iket_levels_builder *b = p->builder;
     const iket_levels_snapshot *from = index == 0 ? NULL : &b->snapshots[index - 1];
     iket_levels_reader reader = {
-        .names = &b->names, .event = place_event, .context = p,
+        .names = &b->names, .event = place_event, .pause = pause_placing, .context = p,
         .end = index < b->snapshot_count ? b->snapshots[index].offset : UINT64_MAX,
     };
     int result = iket_levels_reader_open(&reader, b->options->input, from == NULL ? 0 : from->offset, from == NULL ? 0 : from->time, err);
@@ -179,6 +190,7 @@ static int place_with(iket_levels_builder *b, iket_levels_part *parts, iket_erro
         if (parts[i].lane_first == NULL) return iket_fail(err, "out of memory (%" PRIu32 " lanes)", b->lane_count);
         for (uint32_t lane = 0; lane < b->lane_count; lane++) parts[i].lane_first[lane] = parts[i].lanes[lane].next;
     }
+    iket_levels_progress_begin(&b->progress, &b->names, "placing", b->file_bytes);
     IKET_TRY(iket_pool_run(b->pool, count, read_part, parts, err));
     IKET_TRY(check_parts(b, parts, count, err));
     for (size_t i = 0; i < count; i++) close_late(b, &parts[i]);

@@ -8,6 +8,7 @@
 //     build_join.c     what few events have, from these threads together
 //     build_sums.c     totals by class, categories, roles
 //     build_tables.c   the answer "tables"
+//     build_bins.c     from the file as it is then: bins, the answer "statistics"
 //
 // A point of the file from which another thread may begin is a snapshot of pass 1: how far every lane was by then.
 //
@@ -20,6 +21,7 @@
 #include "common/output.h"
 #include "common/pool.h"
 #include "levels/build.h"
+#include "levels/progress.h"
 #include "levels/reader.h"
 
 enum { IKET_LEVELS_PARTS = 4 };
@@ -88,7 +90,10 @@ typedef struct iket_levels_builder {
     iket_pool *pool;
     uint64_t file_bytes;
 
+    iket_levels_progress progress;
+
     // pass 1
+    uint64_t read;   // how far the file is read, as the progress knows it
     iket_levels_names names;
     iket_levels_slot *slots;
     size_t slot_count, slot_capacity;
@@ -134,11 +139,13 @@ IKET_MUST_CHECK int iket_levels_make_nodes(iket_levels_builder *builder, iket_er
 IKET_MUST_CHECK int iket_levels_place(iket_levels_builder *builder, iket_error *err);
 IKET_MUST_CHECK int iket_levels_sum(iket_levels_builder *builder, iket_error *err);
 IKET_MUST_CHECK int iket_levels_write_tables(iket_levels_builder *builder, iket_error *err);
+IKET_MUST_CHECK int iket_levels_write_bins(iket_levels_builder *builder, const iket_levels *levels, iket_error *err);
 
 // The class of an event, which the first pass (`add`) makes when it is new.
 IKET_MUST_CHECK int iket_levels_class_of_event(iket_levels_reader *reader, const iket_levels_packet_event *event, int add, uint32_t *cls, iket_error *err);
 
-// Appends a section to the file, behind the mapped ones.
+// Appends a section to the file, behind the mapped ones. data NULL: it is written later, by iket_levels_write_at.
 IKET_MUST_CHECK int iket_levels_append(iket_levels_builder *builder, iket_levels_section *section, const void *data, uint64_t count, size_t size, iket_error *err);
+IKET_MUST_CHECK int iket_levels_write_at(const iket_levels_builder *builder, const void *data, uint64_t size, uint64_t offset, iket_error *err);
 
 #endif

@@ -80,6 +80,8 @@ void iket_levels_names_free(iket_levels_names *names) {
     iket_levels_map_free(&names->class_of);
     iket_levels_map_free(&names->class_of_iid);
     iket_levels_map_free(&names->track_of);
+    iket_levels_map_free(&names->sm_of);
+    free(names->sms);
     free(names->classes);
     free(names->tracks);
     free(names->by_uuid);

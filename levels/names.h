@@ -10,17 +10,17 @@
 #include "levels/map.h"
 #include "levels/strings.h"
 
-enum { IKET_LEVELS_MAX_DEPTH = 512 };
+enum { IKET_LEVELS_MAX_DEPTH = 512, IKET_LEVELS_NO_PLACE = 255, IKET_LEVELS_SMS_MOST = 4096 };
 
 typedef struct iket_levels_track {
     uint32_t depth;                // slices that are open, whether they have a lane or not
     uint32_t slot, room, lanes;    // its lanes' counts: slots slot .. slot + room, of which `lanes` are used
     int32_t node;                  // -1: not shown
-    uint32_t sm;                   // of a warp, for the overview; IKET_LEVELS_NONE
+    uint32_t sm;                   // of what is in an SM: which of `sms`; IKET_LEVELS_NONE
     uint64_t born;                 // offset of its description: what comes before it belongs to no track
     uint64_t uuid, parent, rank;
     uint32_t name;                 // in track_names
-    uint8_t kind;                  // iket_levels_node_kind by its place among the tracks known so far, for the overview
+    uint8_t kind;                  // iket_levels_node_kind by its place among the tracks known so far, or IKET_LEVELS_NO_PLACE
     uint8_t is_process;
 } iket_levels_track;
 
@@ -46,6 +46,10 @@ typedef struct iket_levels_names {
     size_t by_uuid_count;
     iket_levels_map track_of;      // the others
     iket_levels_strings track_names;
+    size_t warp_count;
+    uint32_t *sms;                 // numbers of the SMs that occur, at most so many
+    size_t sm_count, sm_capacity;
+    iket_levels_map sm_of;         // number -> index in sms
     uint64_t t0;
     int has_t0;
 } iket_levels_names;

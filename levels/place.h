@@ -30,6 +30,7 @@ typedef struct iket_levels_part {
     iket_levels_place_lane *lanes;
     uint64_t *lane_first;            // where the part began in every lane
     uint32_t *depths;                // by track
+    uint64_t read;                   // how far its file is read, as the progress knows it
     uint64_t note_first, note_count; // its notes in the file
     iket_memory texts;               // what they name
     iket_levels_late_end *late;

@@ -2,6 +2,7 @@
 // reader_names.c: what packets declare: interned names and tracks.
 #include <string.h>
 
+#include "common/array.h"
 #include "levels/wire.h"
 
 // A number that names a text. A second text for it would make two readings differ: it occurs where files were joined.
@@ -67,24 +68,29 @@ static int read_process(iket_levels_reader *reader, iket_levels_message m, iket_
     return iket_levels_leave(reader, &m, err);
 }
 
-// What kind of row a track is, as far as its parents tell: enough to know the warps and their SMs while reading.
-static void place_track(const iket_levels_names *names, iket_levels_track *track, const char *name) {
-    uint32_t parent = iket_levels_track_of(names, track->parent);
-    unsigned above = parent == IKET_LEVELS_NONE ? IKET_LEVELS_DIAGNOSTICS : names->tracks[parent].kind;
-    track->kind = IKET_LEVELS_DIAGNOSTICS; // none of those that have warps below
-    track->sm = IKET_LEVELS_NONE;
-    if (track->parent == 0 && strcmp(name, "Launches") == 0) {
-        track->kind = IKET_LEVELS_ROOT;
-    } else if (above == IKET_LEVELS_ROOT) {
-        track->kind = IKET_LEVELS_KERNEL;
-    } else if (above == IKET_LEVELS_KERNEL) {
-        track->kind = strncmp(name, "launches ", 9) == 0 ? IKET_LEVELS_BUCKET : IKET_LEVELS_NODE_LAUNCH;
-    } else if (above == IKET_LEVELS_BUCKET) {
-        track->kind = IKET_LEVELS_NODE_LAUNCH;
-    } else if (above >= IKET_LEVELS_NODE_LAUNCH && above <= IKET_LEVELS_CTA) {
-        track->kind = (uint8_t)(above + 1);
-        track->sm = above == IKET_LEVELS_NODE_LAUNCH ? (uint32_t)(track->rank & UINT32_MAX) : names->tracks[parent].sm;
+static uint8_t kind_below(const iket_levels_track *track, unsigned above, const char *name) {
+    switch (above) {
+    case IKET_LEVELS_ROOT: return track->rank == 0 && strcmp(name, "Diagnostics") == 0 ? IKET_LEVELS_DIAGNOSTICS : IKET_LEVELS_KERNEL;
+    case IKET_LEVELS_KERNEL: return strncmp(name, "launches ", 9) == 0 ? IKET_LEVELS_BUCKET : IKET_LEVELS_NODE_LAUNCH;
+    case IKET_LEVELS_DIAGNOSTICS: return IKET_LEVELS_DIAGNOSTICS;
+    case IKET_LEVELS_NO_PLACE: return track->parent == 0 && strcmp(name, "Launches") == 0 ? IKET_LEVELS_ROOT : IKET_LEVELS_NO_PLACE;
+    default: return (uint8_t)(above < IKET_LEVELS_RANGES ? above + 1 : above);
     }
+}
+
+// What kind of row a track is as far as its parents tell, and its SM: enough for the overview while reading.
+static int place_track(iket_levels_names *names, iket_levels_track *track, const char *name, iket_error *err) {
+    uint32_t parent = iket_levels_track_of(names, track->parent);
+    track->kind = kind_below(track, parent == IKET_LEVELS_NONE ? IKET_LEVELS_NO_PLACE : names->tracks[parent].kind, name);
+    track->sm = parent == IKET_LEVELS_NONE ? IKET_LEVELS_NONE : names->tracks[parent].sm;
+    if (track->kind == IKET_LEVELS_WARP) names->warp_count++;
+    if (track->kind != IKET_LEVELS_SM) return 0;
+    track->sm = iket_levels_map_get(&names->sm_of, track->rank);
+    if (track->sm != IKET_LEVELS_NONE || names->sm_count == IKET_LEVELS_SMS_MOST || track->rank > UINT32_MAX) return 0;
+    IKET_TRY(IKET_RESERVE(names->sms, names->sm_count, names->sm_capacity, 1, err));
+    track->sm = (uint32_t)names->sm_count;
+    names->sms[names->sm_count++] = (uint32_t)track->rank;
+    return iket_levels_map_set(&names->sm_of, track->rank, track->sm, err);
 }
 
 int iket_levels_read_track(iket_levels_reader *reader, iket_levels_message m, iket_error *err) {
@@ -114,6 +120,6 @@ int iket_levels_read_track(iket_levels_reader *reader, iket_levels_message m, ik
     }
     if (iket_levels_track_of(names, track.uuid) != IKET_LEVELS_NONE) return 0;
     IKET_TRY(iket_levels_strings_add(&names->track_names, (const char *)name.at, (size_t)(name.limit - name.at), &track.name, err));
-    place_track(names, &track, iket_levels_strings_get(&names->track_names, track.name));
+    IKET_TRY(place_track(names, &track, iket_levels_strings_get(&names->track_names, track.name), err));
     return iket_levels_add_track(names, &track, err);
 }

@@ -18,10 +18,6 @@ globalThis.pageTrace = (bytes) => {
   const tables = finishTrace(builder, reader.t0);
   return new Trace({ ...tables, categories: categorize(tables), active: activeLanes(tables) });
 };
-globalThis.pageRoles = (trace) => {
-  const names = [...trace.roles.keys()];
-  return names.map((name, k) => ({ name, warps: trace.roles.get(name), number: k }));
-};
 globalThis.KIND_OF = KIND; globalThis.NO_CLASS_OF = NO_CLASS;`);
 
 let differences = 0;
@@ -149,11 +145,64 @@ function compareTables(file, trace) {
   sameList('role_class', file.role_class, tables.roles.map((r) => r.class));
 }
 
+function compareStatistics(file, trace) {
+  const { classes } = JSON.parse(Buffer.from(file.statistics_json).toString('utf8'));
+  const theirs = classStats(trace, -Infinity, Infinity, [[0, trace.laneCount]]);
+  sameJson('statistics', classes, theirs.map(({ cls, ...s }) => ({ cls, name: trace.className(cls), kind: trace.classes[cls].kind, count: s.count, total: String(s.total), mean: s.mean,
+    min: s.min, p50: s.p50, p90: s.p90, p99: s.p99, max: s.max, histogram: s.histogram })));
+}
+
+// The time of an SM's warps by bin and category, summed slice by slice and bin by bin.
+function smBins(trace, node, from, to, bins) {
+  const sums = new Float64Array(bins * 16), { laneFirst, last } = trace.nodes, { first } = trace.lanes, { start, end, cls, parentCls } = trace.events;
+  const width = (to - from) / bins, { of } = trace.categories;
+  for (let lane = laneFirst[node]; lane < laneFirst[last[node]]; lane++) {
+    for (let i = first[lane]; trace.active[lane] > 0 && i < first[lane + 1]; i++) {
+      const a = Math.max(start[i], from), b = Math.min(end[i], to);
+      const outer = parentCls[i] !== NO_CLASS_OF ? of[parentCls[i]] : trace.active[lane] === 2 ? 0 : -1;
+      for (let bin = Math.floor((a - from) / width); bin < bins && from + bin * width < b; bin++) {
+        const time = Math.min(b, from + (bin + 1) * width) - Math.max(a, from + bin * width);
+        if (time <= 0) continue;
+        sums[bin * 16 + of[cls[i]]] += time;
+        if (outer >= 0) sums[bin * 16 + outer] -= time;
+      }
+    }
+  }
+  return sums;
+}
+
+function compareBins(file, trace) {
+  const { laneFirst, last, parent } = trace.nodes, { first } = trace.lanes;
+  const launches = new Map(trace.launches.map((l) => [l.node, l]));
+  const wanted = [];
+  trace.nodes.kind.forEach((kind, node) => {
+    const launch = kind === NODE.sm ? launches.get(parent[node]) : null, events = first[laneFirst[last[node]]] - first[laneFirst[node]];
+    if (launch && launch.end > launch.start && events >= 32) wanted.push({ node, from: launch.start, to: launch.end, events });
+  });
+  sameList('bin_node', file.bin_node, wanted.map((w) => w.node));
+  sameList('bin_from', file.bin_from, wanted.map((w) => w.from));
+  sameList('bin_to', file.bin_to, wanted.map((w) => w.to));
+  const largest = wanted.length > 40 ? wanted.filter((_, k) => k % Math.ceil(wanted.length / 40) === 0) : wanted;
+  for (const w of largest) {
+    const k = wanted.indexOf(w), at = Number(file.bin_at[k]), levels = Number(file.bin_at[k + 1]) - at;
+    let bins = Math.min(16384, 2 ** Math.floor(Math.log2(w.events / 32))), place = at * 16, sums = smBins(trace, w.node, w.from, w.to, bins);
+    same(`bins of node ${w.node}`, levels, 2 * bins - 1);
+    const near = (w.to - w.from) * 1e-3 / bins;
+    for (; bins >= 1; bins /= 2) {
+      sums.forEach((sum, c) => Math.abs(sum - file.bin[place + c]) > near * Math.max(1, sum / near / 1000) && same(`node ${w.node}: bin ${c >> 4} of ${bins}, category ${c & 15}`, file.bin[place + c], sum));
+      place += bins * 16;
+      sums = Float64Array.from({ length: bins * 8 }, (_, c) => sums[(c >> 4) * 32 + (c & 15)] + sums[(c >> 4) * 32 + 16 + (c & 15)]);
+    }
+  }
+}
+
 let bytes = fs.readFileSync(process.argv[2]);
 if (bytes[0] === 0x1F) bytes = zlib.gunzipSync(bytes);
 const trace = pageTrace(new Uint8Array(bytes)), file = levelFile(process.argv[3]);
 compareColumns(file, trace);
 compareNotes(file, trace);
 compareTables(file, trace);
+compareStatistics(file, trace);
+compareBins(file, trace);
 if (differences > 0) process.exit(1);
 console.log(`${trace.events.count} events in ${trace.laneCount} lanes of ${trace.nodeCount} nodes are the same`);
