@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// judge.js PFTRACE LEVELS: compares a level file with what the page's own code makes of the same trace, value by value. The
+// judge.js PFTRACE LEVELS …: compares level files with what the page's own code makes of the same traces, value by value. The
 // layout of the file is taken from the text of levels/file.h. Ends with 1 and the first differences.
 'use strict';
 
@@ -9,14 +9,17 @@ const vm = require('vm');
 const zlib = require('zlib');
 
 const root = path.join(__dirname, '../..'), read = (name) => fs.readFileSync(path.join(root, name), 'utf8');
-const sources = ['worker/store.js', 'worker/pftrace.js', 'worker/tree.js', 'worker/stats.js', 'js/model.js'].map((name) => read(`viewer/${name}`));
+const sources = ['worker/store.js', 'worker/pftrace.js', 'worker/tree.js', 'worker/stats.js', 'js/source_local.js', 'js/model.js'].map((name) => read(`viewer/${name}`));
 vm.runInThisContext(`${sources.join('\n')}
 globalThis.pageTrace = (bytes) => {
   const builder = new Builder(1000), reader = new PftraceReader(builder);
   reader.push(bytes);
   reader.finish();
   const tables = finishTrace(builder, reader.t0);
-  return new Trace({ ...tables, categories: categorize(tables), active: activeLanes(tables) });
+  tables.categories = categorize(tables);
+  const { events, arrows, endPayload, recordedAt, extra } = tables;
+  return Object.assign(new Trace(tables, new LocalSource(tables, null)), { events, arrows, endPayload, recordedAt, extra, active: activeLanes(tables),
+    payload64: new BigUint64Array(events.payload.buffer) });
 };
 globalThis.KIND_OF = KIND; globalThis.NO_CLASS_OF = NO_CLASS;`);
 
@@ -196,13 +199,14 @@ function compareBins(file, trace) {
   }
 }
 
-let bytes = fs.readFileSync(process.argv[2]);
-if (bytes[0] === 0x1F) bytes = zlib.gunzipSync(bytes);
-const trace = pageTrace(new Uint8Array(bytes)), file = levelFile(process.argv[3]);
-compareColumns(file, trace);
-compareNotes(file, trace);
-compareTables(file, trace);
-compareStatistics(file, trace);
-compareBins(file, trace);
-if (differences > 0) process.exit(1);
-console.log(`${trace.events.count} events in ${trace.laneCount} lanes of ${trace.nodeCount} nodes are the same`);
+for (let k = 2; k + 1 < process.argv.length; k += 2) {
+  let bytes = fs.readFileSync(process.argv[k]);
+  if (bytes[0] === 0x1F) bytes = zlib.gunzipSync(bytes);
+  const trace = pageTrace(new Uint8Array(bytes)), file = levelFile(process.argv[k + 1]);
+  differences = 0;
+  for (const compare of [compareColumns, compareNotes, compareTables, compareStatistics, compareBins]) compare(file, trace);
+  if (differences > 0) {
+    console.error(`${process.argv[k]}: ${differences} differences`);
+    process.exitCode = 1;
+  }
+}

@@ -29,6 +29,8 @@ def make(trace, levels, *options):
     return result.returncode, result.stderr
 
 
-def judge(trace, levels):
-    result = subprocess.run(["node", str(HERE / "judge.js"), str(trace), str(levels)], capture_output=True, text=True)
+def judge(pairs):
+    """Compares pairs of (.pftrace, level file) with the page's code: "" or the differences."""
+    names = [str(name) for pair in pairs for name in pair]
+    result = subprocess.run(["node", "--max-old-space-size=4096", str(HERE / "judge.js"), *names], capture_output=True, text=True)
     return result.stdout + result.stderr if result.returncode else ""
