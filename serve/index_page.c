@@ -126,9 +126,9 @@ static void write_details(iket_sink *sink, const iket_site *site, const iket_cat
     iket_sink_text(sink,
         "\" hidden>Open only <label>launch <input name=\"launch\" size=\"6\" placeholder=\"0-3\"></label> <label>SM <input name=\"sm\" size=\"6\" placeholder=\"5\"></label> "
         "<label>warp <input name=\"warp\" size=\"6\" placeholder=\"0-3\"></label> <label>time <input name=\"time\" size=\"12\" placeholder=\"10us..20us\"></label> <button>Open</button></form>"
-        "<p>Its launches, spans of time and SMs, <a href=\"");
+        "<p>Choose <a href=\"");
     write_address(sink, place, trace->base, IKET_VIEW_PAGE "?parts");
-    iket_sink_text(sink, "\">to choose a part of</a>.</p>");
+    iket_sink_text(sink, "\">a launch, a span of time or some SMs</a> of it.</p>");
     if (is_dump || is_collector) {
         iket_sink_text(sink, "For files to keep: <code>iket-decode ");
         write_word(sink, site->server->folder, trace->folder, trace->base);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts are proposed so that each has about a quarter of what a browser can hold.
+// The parts are proposed so that each has about a quarter of what a browser can hold, and that there are some.
 #include "serve/parts.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "serve/html.h"
 #include "serve/picture.h"
 
-enum { SLICES_MAX = 32, SM_GROUPS_MAX = 33 };
+enum { SLICES_MAX = 32, SM_GROUPS_MAX = 33, PARTS_LEAST = 8 };
 
 typedef struct {
     iket_sink sink;
@@ -112,7 +112,8 @@ static void write_sm_groups(parts_page *p) {
 
 enum MHD_Result iket_parts_reply(const iket_request *request, const iket_catalog_trace *trace, const iket_facts *facts, uint64_t most_events) {
     iket_memory document = {0};
-    parts_page p = {.trace = trace, .facts = facts, .events = facts->markers + facts->ranges, .part_events = most_events / 4 + 1};
+    uint64_t events = facts->markers + facts->ranges;
+    parts_page p = {.trace = trace, .facts = facts, .events = events, .part_events = (most_events / 4 < events / PARTS_LEAST ? most_events / 4 : events / PARTS_LEAST) + 1};
     if (iket_sink_open(&p.sink, 0, iket_memory_flush, &document, NULL) != 0) return MHD_NO;
     write_head(&p);
     write_launches(&p);
