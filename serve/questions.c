@@ -38,7 +38,8 @@ struct iket_question {
     // The answer, or `status` 0: the worker had no turn.
     unsigned status;
     const char *type;
-    char etag[sizeof((iket_validators *)0)->etag]; // "": none
+    char tag[IKET_HASH_DIGITS + 1];   // of its ETag; "": none
+    int is_packed;                    // of 304: what the client has
     iket_answer_body *body;           // or, of the tables:
     const iket_opened_file *file;
 };
@@ -73,7 +74,7 @@ static void write_string(iket_sink *sink, const char *text) {
 
 static void answer_error(iket_question *q, unsigned status, const char *message) {
     iket_sink sink;
-    q->etag[0] = 0;
+    q->tag[0] = 0;
     if (open_body(q, &sink, NULL) != 0) return;
     iket_sink_text(&sink, "{\"version\":1,\"error\":");
     write_string(&sink, message);
@@ -147,25 +148,27 @@ static void answer_from_levels(iket_question *q, const iket_levels *levels) {
     answer_error(q, statuses[status], err.message);
 }
 
+static void compose_tag(const iket_question *q, int is_packed, iket_validators *validators) {
+    snprintf(validators->etag, sizeof validators->etag, "\"%s%s\"", q->tag, is_packed ? "-gzip" : "");
+}
+
 // The same answer comes of the same source, whichever level file it is read from. 1: the client has it already.
-static int compare_tags(iket_question *q, const char *key) {
-    char hash[IKET_HASH_DIGITS + 1];
-    iket_cache_hash(key, hash);
-    for (int packed = 1; packed >= 0; packed--) {
+static int has_it_already(iket_question *q, const char *key) {
+    iket_cache_hash(key, q->tag);
+    for (q->is_packed = 0; q->is_packed <= q->takes_gzip; q->is_packed++) {
         iket_validators validators = {.modified_time = 0};
-        snprintf(validators.etag, sizeof validators.etag, "\"%s%s\"", hash, packed ? "-gzip" : "");
         iket_conditions conditions = {.if_none_match = q->if_none_match};
-        if (packed && !q->takes_gzip) continue;
-        memcpy(q->etag, validators.etag, sizeof q->etag);
+        compose_tag(q, q->is_packed, &validators);
         if (iket_conditions_judge(&conditions, &validators) == IKET_CONDITION_NOT_MODIFIED) return 1;
     }
+    q->is_packed = 0;
     return 0;
 }
 
 static void answer_ready(iket_question *q, const char *key, const iket_opened_file *file) {
     if (strcmp(q->what, "facts") == 0) {
         answer_facts(q, file);
-    } else if (compare_tags(q, key)) {
+    } else if (has_it_already(q, key)) {
         q->status = MHD_HTTP_NOT_MODIFIED;
     } else if (strcmp(q->what, "tables") == 0) {
         q->file = file;
@@ -290,10 +293,6 @@ static int is_long(const char *what) {
     return 0;
 }
 
-static enum MHD_Result reply_busy(const iket_request *request) {
-    return iket_reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1", "Too many questions wait for their answers. Ask again in a moment.");
-}
-
 int iket_question_begin(iket_site *site, const iket_request *request, const char *path, iket_question **question, enum MHD_Result *result) {
     *question = NULL;
     *result = MHD_NO;
@@ -367,19 +366,29 @@ static struct MHD_Response *of_body(iket_question *q, int *is_packed) {
     return response;
 }
 
+// The queue is full, the server ends, there is no memory, or the client has gone.
+static struct MHD_Response *refuse(iket_question *q) {
+    static const char text[] = "{\"version\":1,\"error\":\"too many questions wait for their answers (ask again in a moment)\"}\n";
+    q->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    q->type = "application/json";
+    q->tag[0] = 0;
+    return MHD_create_response_from_buffer(sizeof text - 1, (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+}
+
 enum MHD_Result iket_question_reply(const iket_request *request, iket_question *q) {
-    int is_packed = 0;
+    int is_packed = q->is_packed;
+    iket_validators validators;
     iket_request asked = *request;
     asked.allowed_origin = q->allowed_origin;
     iket_clients_go_on(request->clients, request->client);
-    if (q->status == 0) return reply_busy(&asked);
-    struct MHD_Response *response = q->file != NULL ? of_tables(q, &is_packed) : of_body(q, &is_packed);
+    struct MHD_Response *response = q->status == 0 ? refuse(q) : q->file != NULL ? of_tables(q, &is_packed) : of_body(q, &is_packed);
     if (response == NULL) return MHD_NO;
+    compose_tag(q, is_packed, &validators);
     if (q->type != NULL) MHD_add_response_header(response, "Content-Type", q->type);
-    MHD_add_response_header(response, "Cache-Control", q->etag[0] != 0 ? "no-cache" : "no-store");
+    MHD_add_response_header(response, "Cache-Control", q->tag[0] != 0 ? "no-cache" : "no-store");
     MHD_add_response_header(response, "Vary", "Accept-Encoding");
-    if (q->etag[0] != 0) MHD_add_response_header(response, "ETag", q->etag);
-    if (is_packed) MHD_add_response_header(response, "Content-Encoding", "gzip");
+    if (q->tag[0] != 0) MHD_add_response_header(response, "ETag", validators.etag);
+    if (is_packed && q->status == MHD_HTTP_OK) MHD_add_response_header(response, "Content-Encoding", "gzip");
     if (q->status == MHD_HTTP_SERVICE_UNAVAILABLE) MHD_add_response_header(response, "Retry-After", "1");
     return iket_reply(&asked, q->status, response, q->status != MHD_HTTP_NOT_MODIFIED ? IKET_POLICY_INERT : NULL);
 }

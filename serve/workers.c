@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS = 2, WAITING_MAX = 256 };
+enum { WORKERS = 2, WAITING_MAX = 256, LONG_WAITING_MAX = 64 };
 
 struct iket_workers {
     pthread_mutex_t lock;
@@ -14,7 +14,7 @@ struct iket_workers {
     pthread_t threads[WORKERS];
     size_t thread_count;
     iket_worker_task *first, *last; // what waits
-    size_t waiting, long_running;
+    size_t waiting, long_waiting, long_running;
     atomic_int ending;
 };
 
@@ -34,6 +34,7 @@ static iket_worker_task *take(iket_workers *workers) {
     }
     if (workers->last == task) workers->last = before;
     workers->waiting--;
+    workers->long_waiting -= (size_t)task->is_long;
     return task;
 }
 
@@ -82,7 +83,7 @@ int iket_workers_open(iket_workers **workers, iket_error *err) {
 
 int iket_workers_add(iket_workers *workers, iket_worker_task *task) {
     pthread_mutex_lock(&workers->lock);
-    int has_room = workers->waiting < WAITING_MAX && !atomic_load(&workers->ending);
+    int has_room = workers->waiting < WAITING_MAX && (!task->is_long || workers->long_waiting < LONG_WAITING_MAX) && !atomic_load(&workers->ending);
     if (has_room) {
         task->next = NULL;
         if (workers->last != NULL) {
@@ -92,6 +93,7 @@ int iket_workers_add(iket_workers *workers, iket_worker_task *task) {
         }
         workers->last = task;
         workers->waiting++;
+        workers->long_waiting += (size_t)task->is_long;
         pthread_cond_broadcast(&workers->work);
     }
     pthread_mutex_unlock(&workers->lock);

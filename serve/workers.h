@@ -4,7 +4,7 @@
 //     connection's thread ──add──> queue ──> worker ──finish──> connection's thread
 //
 // Of the workers one never takes a long task: while statistics or a table of everything are made, what a page draws with is
-// answered meanwhile. The queue is bounded.
+// answered meanwhile. The queue is bounded, and more so for long tasks.
 #ifndef IKET_SERVE_WORKERS_H
 #define IKET_SERVE_WORKERS_H
 
@@ -15,7 +15,7 @@ typedef struct iket_worker_task iket_worker_task;
 struct iket_worker_task {
     void (*run)(iket_worker_task *task);    // without any lock
     void (*finish)(iket_worker_task *task); // after run, or in its place when the workers end before its turn
-    int is_long;
+    int is_long; // 0 or 1
     iket_worker_task *next;
 };
 
