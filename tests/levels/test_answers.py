@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_answers.py: the answers from level files against naive.py: on made ones with all that a file can hold.
+"""test_answers.py: the answers from level files against naive.py: on made ones with all that a file can hold, on many
+durations of all sizes, and on what the builder makes of fixtures; and the arguments that are refused.
 
     test_answers.py FOLDER VERSION      level_answer on PATH; VERSION: of the program
 """
@@ -14,6 +15,7 @@ import sys
 
 import level_file as lf
 import naive
+import traces
 
 OK, BAD, UNKNOWN, TOO_MUCH, FAILED = range(5)
 
@@ -62,16 +64,19 @@ def compare(tool, judge, what, arguments):
         raise AssertionError("%s %s: %s" % (what, arguments, where))
 
 
-# Parts of a made trace, each by its own selectors.
+# Parts of a trace, each by its own selectors.
 def scopes(file, r):
-    span = file.span
+    span, nodes, lanes = file.span, len(file.node_kind), len(file.lane_node)
+    kernel = next(file.class_text(c) for c, kind in enumerate(file.class_kind) if kind == lf.LAUNCH)
+    name, sm = file.class_text(len(file.class_kind) // 2), max(file.node_a[n] for n in range(nodes) if file.node_kind[n] == lf.SM)
     yield {}
-    for text in ("launch=0", "launch=0-1", "launch=7", "launch=graph_exec_1:0", "launch=graph_exec_1:0#1", "kernel=gemm<a, 1>", "kernel=, 0>", "sm=7",
-                 "sm=0,7-9", "sm=99", "cta=1,*,*", "cta=0,0,7", "cta=1", "warp=0-1", "role=0,2", "role=1", "under=3-60", "under=4-5,9-80,100-101",
-                 "lanes=0-5", "lanes=3-4,10-60", "name=tile", "name=mma_wait", "class=3", "time=100..3us", "time=..%d" % (file.t0 + 2000), "time=2us.."):  # fmt: skip
+    for text in ("launch=0", "launch=0-1", "launch=7", "launch=graph_exec_1:0", "launch=graph_exec_1:0#1", "kernel=" + kernel, "kernel=" + kernel[1:], "sm=%d" % sm,
+                 "sm=0,7-9", "sm=999", "cta=1,*,*", "cta=0,0,0", "cta=1", "warp=0-1", "role=0", "role=%d" % (len(file.role_class) - 1),
+                 "under=3-%d" % (nodes * 2 // 3), "under=4-5,6-%d" % nodes, "lanes=0-2", "lanes=1-2,%d-%d" % (lanes // 2, lanes), "name=" + name,
+                 "class=3", "time=100..3us", "time=..%d" % (file.t0 + 2000), "time=2us.."):  # fmt: skip
         key, _, value = text.partition("=")
         yield {key: value}
-    yield {"launch": "0", "sm": "0-3", "cta": "1,*,0", "warp": "1", "name": "tile", "from": "100", "to": "3000"}
+    yield {"launch": "0", "sm": "0-3", "cta": "1,*,0", "warp": "1", "name": name, "from": "100", "to": "3000"}
     yield {"class": "4", "name": file.class_text(4), "role": "0"}
     for _ in range(6):
         a = r.uniform(-100, span)
@@ -90,7 +95,7 @@ def questions(file, seed):
         yield "longest", scope
         yield "longest", {**scope, "limit": "100"}
         yield "rows.csv", scope
-        for cls in (3, 5, 12):
+        for cls in (0, 3, len(file.class_kind) - 1):
             if "class" not in scope and "name" not in scope:
                 yield "points", {**scope, "class": str(cls)}
                 yield "points", {**scope, "class": str(cls), "limit": "7"}
@@ -100,7 +105,7 @@ def questions(file, seed):
     yield from single_events(file, r)
     nodes = len(file.node_kind)
     for bins in (1, 7, 300):
-        for rows in ("0-%d" % nodes, "3-40,50-51", "4-9.30-70.100-160,5-6", "%d-%d" % (nodes - 1, nodes)):
+        for rows in ("0-%d" % nodes, "3-%d,2-3" % (nodes // 2), "1-2.3-5.6-%d,2-3" % (nodes - 1), "%d-%d" % (nodes - 1, nodes)):
             yield "activity", {"rows": rows, "bins": str(bins)}
             a = r.uniform(-1000, file.span)
             yield "activity", {"rows": rows, "bins": str(bins), "from": repr(a), "to": repr(a + r.uniform(1, 9000))}
@@ -144,21 +149,142 @@ def made(folder, seed, program, warps=3, most=14):
     return path
 
 
-def check_file(path, seed):
+def check_file(path, asks):
     file = lf.LevelFile(path)
     judge, count = naive.Naive(file), 0
     with asked(path) as tool:
-        for what, arguments in questions(file, seed):
+        for what, arguments in asks(file):
             compare(tool, judge, what, arguments)
             count += 1
-    return count
+    print(path.name, count, "answers")
+
+
+# Few questions, for the many events of a real run.
+def some_questions(file):
+    span, nodes = file.span, len(file.node_kind)
+    warps = [n for n in range(nodes) if file.node_kind[n] == lf.WARP]
+    for scope in ({}, {"sm": "0-20"}, {"from": str(span // 3), "to": str(span // 2)}, {"role": "0"}):
+        yield "statistics", scope
+        yield "longest", scope
+        yield "find", {**scope, "by": "order", "after": "100"}
+    yield "rows.csv", {"from": "0", "to": str(span // 50)}
+    yield "window", {"from": str(span // 3), "to": str(span // 2), "ns_per_pixel": "100"}
+    yield "window", {"lanes": "0-40"}
+    yield "activity", {"rows": "0-%d" % nodes, "bins": "1"}
+    yield "activity", {"rows": "%d-%d" % (warps[0], file.node_last[warps[0]]), "bins": "64"}
+    yield "points", {"class": "0"}
+    yield "events", {"ids": ",".join(str(file.events * k // 5) for k in range(5))}
+
+
+# Durations of all sizes in classes of all sizes: constants, steps of 32 ns, powers and what is next to them, far outliers.
+def crowd(folder, program):
+    r, m = random.Random(7), lf.Maker(7)
+    m.node(lf.ROOT, 0, "Launches")
+    m.node(lf.KERNEL, 1, "kernel")
+    m.node(lf.NODE_LAUNCH, 2, "launch 0", lanes=[[{"start": 0, "end": 1 << 50, "name": "k", "kind": lf.LAUNCH}]])
+    m.node(lf.SM, 3, "SM 0", 0)
+    m.node(lf.CTA, 4, "CTA (0, 0, 0)", 0, 0, 0)
+    kinds = {
+        "constant": lambda: 4096,
+        "steps": lambda: 32 * r.randrange(2000),
+        "long steps": lambda: 32 * r.randrange(1 << 30),
+        "any": lambda: int(2 ** r.uniform(0, 45)),
+        "powers": lambda: (1 << r.randrange(46)) + r.choice([-1, 0, 1]),
+        "one outlier": lambda: 17_000_000_000 if r.random() < 0.0002 else r.randrange(100, 140),
+        "wide bucket": lambda: (1 << 40) + r.randrange(1 << 30),
+        "zero": lambda: 0,
+    }
+    for warp, (name, duration) in enumerate(kinds.items()):
+        events, at = [], 0
+        for _ in range(r.choice([4096, 4097, 12000]) if name != "zero" else 3):
+            length = duration()
+            events.append({"start": at, "end": at + length, "name": name, "kind": lf.RANGE})
+            at += length
+        m.node(lf.WARP, 5, "warp", warp, lanes=[[], events])
+    t = m.finish()
+    lf.complete(t)
+    lf.write(folder / "crowd.level", t, 1796112531294625472, max(t["end"]), program)
+    return folder / "crowd.level"
+
+
+# More classes than are done at once.
+def many_names(folder, program):
+    r, m = random.Random(8), lf.Maker(8)
+    m.node(lf.ROOT, 0, "Launches")
+    for warp in range(3):
+        names = ["name %d" % i for i in range(3000)] * (1 + warp)
+        events = [{"start": 100 * i, "end": 100 * i + r.randrange(100), "name": n, "kind": lf.RANGE} for i, n in enumerate(names)]
+        m.node(lf.KERNEL, 1, "k", lanes=[events])
+    t = m.finish()
+    lf.complete(t)
+    lf.write(folder / "names.level", t, 1796112531294625472, max(t["end"]), program)
+    return folder / "names.level"
+
+
+def fixture(folder, name):
+    source = next(file for case, file in traces.cases() if case == name)
+    folder = folder / name.replace("/", "_")
+    folder.mkdir(exist_ok=True)
+    levels = folder / "t.level"
+    status, error = traces.make(traces.decode(source, folder), levels)
+    assert status == 0, error
+    return levels
+
+
+REFUSED = """
+    nothing | tables | window x=1 | statistics from=0 from=1 | statistics kernel=regex:.* | statistics name=regex:.* | statistics name=nobody
+    statistics kernel=nobody | statistics kernel= | statistics sm=x | statistics sm=-1 | statistics sm=3-1 | statistics sm=1,,2 | statistics sm=
+    statistics cta=1,2,3,4 | statistics cta=a | statistics warp=99999999999999999999 | statistics launch= | statistics time=5 | statistics time=1..2 from=3
+    statistics role=99 | statistics role=a | statistics class=-1 | statistics class=70000 | statistics class=1.5 | statistics under=5-5 | statistics under=0-99999
+    statistics under=5-9,2-3 | statistics under=1 | statistics lanes=3-2 | statistics lanes=0-1;2 | statistics lanes=0-1 sm=1 | statistics lanes=0-99999999999
+    statistics from=nan | statistics from=inf | statistics to=1e99 | statistics to=0x10 | statistics from= | statistics from=1,2 | statistics from=1e | statistics to=--1
+    window ns_per_pixel=-1 | window ns_per_pixel=1e-9 | window ns_per_pixel=x
+    activity | activity rows=0-5 sms=1 | activity rows= | activity rows=0-5, | activity rows=0-5. | activity rows=5-0 | activity rows=0-99999 | activity rows=0-5;1-2
+    activity rows=0-5 bins=0 | activity rows=0-5 bins=8193 | activity rows=0-5 from=5 to=5 | activity rows=0-5 from=9 to=5 | activity sms=5-1 | activity sms=1,1
+    activity sms=99999 | activity sms=a | activity sms=1-
+    events | events ids= | events ids=99999999 | events ids=1,,2 | events ids=1.2 | events ids=-1 | events ids=18446744073709551616
+    find | find by=magic | find by=order direction=2 | find by=order after=99999999 | find by=order classes=1,2 | find by=order classes=99999 | find by=order node=1
+    find by=warp | find by=warp after=-1 | find by=warp after=1 from=2 | find by=node | find by=node node=99999 | find by=node node=1 sm=1
+    find by=point lane=0 | find by=point time=1 | find by=point lane=99999 time=1 | find by=point lane=0 time=x | find by=point lane=0 time=1 near=x
+    longest limit=0 | longest limit=1001 | points | points class=1 limit=20001 | rows.csv limit=3
+"""
+
+TOO_MUCH_ASKED = [
+    ("activity", {"rows": ",".join(["0-2"] * 700), "bins": "8000"}),
+    ("activity", {"rows": ",".join(["0-100"] * 700), "bins": "1"}),
+    ("activity", {"sms": "0-65535", "bins": "300"}),
+    ("statistics", {"sm": ",".join(["1"] * 3000)}),
+    ("events", {"ids": ",".join(["1"] * 1001)}),
+]
+
+
+def check_refusals(path):
+    with asked(path) as tool:
+        for line in (part.strip() for line in REFUSED.splitlines() for part in line.split("|")):
+            if line:
+                what, *arguments = line.split(" ")
+                status, body = tool.ask(what, arguments)
+                want = UNKNOWN if what in ("nothing", "tables") else BAD
+                assert status == want and body and b"\n" not in body, "%s: status %d, %r" % (line, status, body)
+        for what, arguments in TOO_MUCH_ASKED:
+            status, body = tool.ask(what, arguments)
+            assert status == TOO_MUCH and body, "%s: status %d, %r" % (what, status, body)
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder, program = pathlib.Path(sys.argv[1]), sys.argv[2].encode()
     folder.mkdir(parents=True, exist_ok=True)
-    for seed in (1, 2, 3):
-        print(seed, check_file(made(folder, seed, sys.argv[2].encode()), seed), "answers")
+    for seed in (1, 2):
+        path = made(folder, seed, program)
+        check_file(path, lambda file: questions(file, seed))  # noqa: B023
+    check_refusals(path)
+    # A scope, and a time that cuts the classes down to few events.
+    check_file(crowd(folder, program), lambda file: [("statistics", {}), ("statistics", {"from": "3000", "to": "90000.5"}), ("statistics", {"lanes": "1-9"}),
+                                                     ("longest", {"limit": "1000"})])  # fmt: skip
+    check_file(many_names(folder, program), lambda file: [("statistics", {}), ("statistics", {"name": "name 7"})])
+    for name in ("golden/all_features", "golden/divergent_streams", "golden/graph_replays", "golden/every_payload", "golden/broken_ranges"):
+        check_file(fixture(folder, name), lambda file: questions(file, 5))
+    check_file(fixture(folder, "collector/hopper_gemm"), some_questions)
 
 
 if __name__ == "__main__":
