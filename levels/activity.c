@@ -5,8 +5,9 @@
 //     x:      0    1    2    3    4          a slice over whole bins adds its parts to the first and the last one,
 //             ├──╼━┿━━━━┿━━━━┿━╾──┤          and +1, -1 to the steps between: the work is bound by slices, not by bins
 //
-// Where the bins of the file are at least as fine as the picture that is asked for, they are summed instead: a bin that
-// lies across the border of two pixels is shared between them, so the error is below what one pixel holds.
+// Where the bins of the file are at least as fine as the picture that is asked for, they are summed instead, four to a pixel
+// or more where there are so many. A bin that lies across the border of two pixels is shared between them, as if it were the
+// same all over: what is wrong with a pixel is less than the two bins at its ends hold.
 //
 // The arithmetic, single and double precision, is that of the page (viewer/worker/stats.js), so that the bytes are equal.
 #include "levels/activity.h"
@@ -110,14 +111,15 @@ int iket_levels_activity_sums(const iket_levels *levels, uint32_t node_from, uin
 
 // ---- from the file's bins -------------------------------------------------------------------------------------------
 
-// The level of the k-th binned node whose bins are the widest that are no wider than a pixel; 0: there is none. Its bins begin at *first.
+// The bins of the level that serves for the k-th binned node: the widest that are at most a quarter of a pixel, or else the
+// finest; 0: these are wider than a pixel. They begin at *first.
 static uint64_t find_level(const strip *s, uint32_t k, uint64_t *first) {
     const iket_levels *levels = s->levels;
     uint64_t at = levels->bin_at[k], count = levels->bin_at[k + 1] - at, level = (count + 1) / 2;
     if (count == 0 || (count & (count + 1)) != 0 || levels->bin_from[k] >= levels->bin_to[k]) return 0;
     double bins = (double)(levels->bin_to[k] - levels->bin_from[k]) * s->scale; // that the launch's time has in the picture
     if ((double)level < bins) return 0;
-    for (; level > 1 && (double)(level / 2) >= bins; level /= 2) at += level;
+    for (; level > 1 && (double)(level / 2) >= 4 * bins; level /= 2) at += level;
     *first = at;
     return level;
 }

@@ -272,6 +272,43 @@ def complete(t):
     t["role_class"] = roles
 
 
+def add_bins(t, most=64):
+    """Sums for every SM of a launch, from its slices: `most` bins, then half as many, to one."""
+    t["bin_at"] = [0]
+    for node, kind in enumerate(t["node_kind"]):
+        launch = t["node_parent"][node]
+        if kind != SM or t["node_kind"][launch] != NODE_LAUNCH:
+            continue
+        first = t["lane_first"][t["node_lane"][launch]]
+        level = sums_of(t, node, t["start"][first], t["end"][first], most)
+        t["bin_node"].append(node)
+        t["bin_from"].append(t["start"][first])
+        t["bin_to"].append(t["end"][first])
+        t["bin_at"].append(t["bin_at"][-1] + 2 * most - 1)
+        while True:
+            t["bin"] += [value for b in level for value in b]
+            if len(level) == 1:
+                break
+            level = [[x + y for x, y in zip(a, b)] for a, b in zip(level[0::2], level[1::2])]
+
+
+def sums_of(t, node, start, end, bins):
+    width, sums = (end - start) / bins, [[0.0] * CATEGORIES for _ in range(bins)]
+    for lane in range(t["node_lane"][node], t["node_lane"][t["node_last"][node]]):
+        for i in range(t["lane_first"][lane], t["lane_first"][lane + 1] if t["lane_active"][lane] else 0):
+            around = t["parent_cls"][i]
+            for b in range(bins):
+                inside = min(t["end"][i], start + width * (b + 1)) - max(t["start"][i], start + width * b)
+                if inside <= 0:
+                    continue
+                sums[b][t["class_category"][t["cls"][i]]] += inside
+                if around != NO_CLASS:
+                    sums[b][t["class_category"][around]] -= inside
+                elif t["lane_active"][lane] == 2:
+                    sums[b][0] -= inside
+    return sums
+
+
 def outer_lanes(t, node):
     if t["node_lane"][node + 1] - t["node_lane"][node] > 1:
         return [t["node_lane"][node] + 1]

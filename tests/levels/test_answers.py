@@ -231,6 +231,35 @@ def fixture(folder, name):
     return levels
 
 
+# With bins in the file: coarse pictures are made of them and nearly right, finer ones of the slices and exact.
+def check_bins(folder, program):
+    path, bins = folder / "bins.level", 64
+    tables = lf.make(4)
+    lf.add_bins(tables, bins)
+    lf.write(path, tables, 1796112531294625472, max(tables["end"]), program)
+    file, width = lf.LevelFile(path), 12000 / bins
+    judge, nodes = naive.Naive(file), len(file.node_kind)
+    launches = [n for n in range(nodes) if file.node_kind[n] == lf.NODE_LAUNCH]
+    some = {"rows": "0-%d,3-%d,%d-%d" % (nodes, nodes // 2, nodes // 3, nodes)}
+    cases = [({"sms": "0-1,7"}, 0, width * 7.3, 36), (some, -777, width * 20, 13), (some, 20000, width * 1.5, 255)]
+    for launch in launches:  # pixels that are bins, or many of them: right but for rounding
+        start, rows = file.start[judge.launch_slice(launch)], {"rows": "%d-%d,%d-%d" % (launch, file.node_last[launch], launch + 1, file.node_last[launch + 1])}
+        cases += [(rows, start, width, 1), (rows, start - 8 * width, width * 8, 1)]
+    with asked(path) as tool:
+        for rows, start, pixel, wrong in cases:
+            count = int(30000 / pixel)
+            arguments = {**rows, "from": repr(start), "to": repr(start + pixel * count), "bins": str(count)}
+            status, body = tool.ask("activity", arguments)
+            want = judge.activity(arguments)
+            assert status == OK and len(body) == len(want), "%s: status %d" % (arguments, status)
+            head = 8 + 4 * int.from_bytes(want[:4], "little")
+            assert body[:head] == want[:head], "%s: peaks" % arguments
+            most = max(abs(a - b) for a, b in zip(body[head:], want[head:]))
+            assert most <= wrong, "%s: a share is off by %d of 255" % (arguments, most)
+        for pixel in (width * 0.9, 40):
+            compare(tool, judge, "activity", {"sms": "0,7", "from": "100", "to": repr(100 + pixel * 50), "bins": "50"})
+
+
 REFUSED = """
     nothing | tables | window x=1 | statistics from=0 from=1 | statistics kernel=regex:.* | statistics name=regex:.* | statistics name=nobody
     statistics kernel=nobody | statistics kernel= | statistics sm=x | statistics sm=-1 | statistics sm=3-1 | statistics sm=1,,2 | statistics sm=
@@ -278,6 +307,7 @@ def main():
         path = made(folder, seed, program)
         check_file(path, lambda file: questions(file, seed))  # noqa: B023
     check_refusals(path)
+    check_bins(folder, program)
     # A scope, and a time that cuts the classes down to few events.
     check_file(crowd(folder, program), lambda file: [("statistics", {}), ("statistics", {"from": "3000", "to": "90000.5"}), ("statistics", {"lanes": "1-9"}),
                                                      ("longest", {"limit": "1000"})])  # fmt: skip
