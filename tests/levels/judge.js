@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge.js PFTRACE LEVELS …: compares level files with what the page's own code makes of the same traces, value by value. The
-// layout of the file is taken from the text of levels/file.h. Ends with 1 and the first differences.
+// layout of the file is taken from the text of levels/file.h. LEVELS "-": the page must refuse the trace. Ends with 1 and the
+// first differences.
 'use strict';
 
 const fs = require('fs');
@@ -21,6 +22,7 @@ globalThis.pageTrace = (bytes) => {
   return Object.assign(new Trace(tables, new LocalSource(tables, null)), { events, arrows, endPayload, recordedAt, extra, active: activeLanes(tables),
     payload64: new BigUint64Array(events.payload.buffer) });
 };
+globalThis.isRefusal = (error) => error instanceof FormatError;
 globalThis.KIND_OF = KIND; globalThis.NO_CLASS_OF = NO_CLASS;`);
 
 let differences = 0;
@@ -199,11 +201,25 @@ function compareBins(file, trace) {
   }
 }
 
+// The page's trace; null where the page refuses the file and there is no level file ("-") either.
+function readByPage(bytes, levels) {
+  let trace = null;
+  try {
+    trace = pageTrace(new Uint8Array(bytes));
+  } catch (error) {
+    if (!isRefusal(error) || levels !== '-') throw error;
+  }
+  if ((trace === null) !== (levels === '-')) throw new Error(`the page ${trace ? 'reads' : 'refuses'} what the builder does not`);
+  return trace;
+}
+
 for (let k = 2; k + 1 < process.argv.length; k += 2) {
   let bytes = fs.readFileSync(process.argv[k]);
   if (bytes[0] === 0x1F) bytes = zlib.gunzipSync(bytes);
-  const trace = pageTrace(new Uint8Array(bytes)), file = levelFile(process.argv[k + 1]);
   differences = 0;
+  const trace = readByPage(bytes, process.argv[k + 1]);
+  if (trace === null) continue;
+  const file = levelFile(process.argv[k + 1]);
   for (const compare of [compareColumns, compareNotes, compareTables, compareStatistics, compareBins]) compare(file, trace);
   if (differences > 0) {
     console.error(`${process.argv[k]}: ${differences} differences`);

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_damage.py: traces that are cut off anywhere give what is whole before the cut, as the page does (judge.js); what is
+no trace of ours is refused in one line that names the file and the byte; nothing is left behind."""
+import gzip
+import pathlib
+import sys
+import tempfile
+
+from traces import FIXTURES, decode, judge, make
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(what)
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def field(number, content):
+    """A number, or bytes with their length."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def packet(*fields):
+    return field(1, b"".join(fields))
+
+
+def named(iid, text):
+    return field(1, iid) + field(2, text)
+
+
+CLOCK = field(6, field(1, field(1, 64) + field(2, 1796096489335662304)))
+NAMES = field(12, field(1, named(1, b"range")) + field(2, named(1, b"a")))
+HEAD = packet(CLOCK, NAMES)
+ROOT = packet(field(60, field(1, 2) + field(2, b"Launches")))
+
+
+def event(*fields, time=0):
+    return packet(field(8, time), field(11, b"".join(fields)))
+
+
+def begin(track=2, name=1, category=1):
+    return event(field(3, category), field(9, 1), field(10, name), field(11, track))
+
+
+REFUSED = {
+    "empty": (b"", "the file is empty"),
+    "json": (b'{"traceEvents": []}', "byte 0x0: a packet should begin here"),
+    "no_clock": (packet(NAMES), "no clock snapshot"),
+    "no_tracks": (HEAD, 'no track "Launches"'),
+    "huge_packet": (HEAD + b"\x0a\xff\xff\xff\xff\xff\xff", "over 32 GB"),
+    "long_number": (HEAD + packet(b"\x40" + b"\xff" * 10 + b"\x01"), "longer than ten bytes"),
+    "past_its_end": (HEAD + packet(b"\x5a\x7f"), "a field reaches past the end"),
+    "cut_number": (HEAD + packet(b"\x40\xff"), "ends in the middle of a field"),
+    "wire_type": (HEAD + packet(b"\x0f"), "wire type 7"),
+    "own_parent": (HEAD + packet(field(60, field(1, 5) + field(5, 5))), "no number of its own"),
+    "no_name": (HEAD + ROOT + begin(name=9), "event name 9 was never declared"),
+    "too_deep": (HEAD + ROOT + b"".join(packet(field(60, field(1, 3 + i) + field(5, 2 + i))) for i in range(40)), "more than 32 deep"),
+}
+
+STRICTER = {  # the page reads these: it need not read the file twice, and has no binary searches over unsorted times
+    "no_category": (HEAD + ROOT + begin(category=7), "category 7 was never declared"),
+    "two_traces": (HEAD + ROOT + packet(field(12, field(2, named(1, b"b")))), "decode them apart"),
+    "far_time": (HEAD + ROOT + event(field(9, 2), time=1 << 60), "more than 104 days"),
+}
+
+READ = {  # odd, but read by both
+    "a_root_alone": HEAD + ROOT,
+    "an_end_too_many": HEAD + ROOT + packet(field(60, field(1, 3) + field(2, b"k") + field(5, 2))) + packet(field(60, field(1, 4) + field(2, b"launch 0") + field(5, 3)))
+    + event(field(9, 2), field(11, 4)) + begin(4) + event(field(9, 2), field(11, 4), time=5) + begin(77),
+    "deep_ranges": HEAD + ROOT + packet(field(60, field(1, 3) + field(2, b"k") + field(5, 2))) + packet(field(60, field(1, 4) + field(2, b"launch -1 2 3") + field(5, 3)))
+    + begin(4) * 600 + event(field(9, 2), field(11, 4), time=7) * 590,
+    "no_utf8": HEAD + ROOT + packet(field(60, field(1, 3) + field(2, b"k\xff") + field(5, 2))) + packet(field(60, field(1, 4) + field(2, b"x") + field(5, 3))) + begin(4),
+    "large_uuids": HEAD + ROOT + packet(field(60, field(1, 1 << 40) + field(2, b"k") + field(5, 2)))
+    + b"".join(packet(field(60, field(1, (1 << 20) + i) + field(2, b"launch %d" % i) + field(5, 1 << 40) + field(12, 5000 - i))) for i in range(5000)) + begin((1 << 20) + 4999),
+}
+
+
+def odd_files(folder):
+    pairs = []
+    for name, (content, message) in {**REFUSED, **STRICTER}.items():
+        trace = folder / name
+        trace.write_bytes(content)
+        status, text = make(trace, folder / "levels")
+        check(status == 2 and text.count("\n") == 1 and text.startswith("levels_make: %s: " % trace) and message in text, "%s: %s" % (name, text))
+        check(not (folder / "levels").exists() and not list(folder.glob("levels*")), "%s: a file is left behind" % name)
+        if name in REFUSED:
+            pairs.append((trace, "-"))
+    for name, content in READ.items():
+        trace = folder / name
+        trace.write_bytes(content)
+        pairs.append((trace, folder / (name + ".levels")))
+        status, text = make(*pairs[-1])
+        check(status == 0, "%s: %s" % (name, text))
+    return pairs
+
+
+def cut_files(folder, name, places):
+    """The trace cut off at `places` lengths, dense at its begin; one file more is cut within its gzip data."""
+    whole = decode(FIXTURES / name, folder / name.replace("/", "_"), "--emit", "pftrace").read_bytes()
+    lengths = sorted({len(whole) * i // places for i in range(1, places)} | set(range(1, 20)))
+    pairs = []
+    for length in lengths:
+        trace, levels = folder / ("cut_%d" % length), folder / ("cut_%d.levels" % length)
+        trace.write_bytes(whole[:length])
+        status, text = make(trace, levels)
+        pairs.append((trace, "-" if status else levels))
+        check(status == 0 or text.count("\n") == 1, "cut at %d: %s" % (length, text))
+    packed = folder / "cut.gz"
+    packed.write_bytes(gzip.compress(whole, mtime=0)[:-2000])
+    status, text = make(packed, folder / "cut.gz.levels")
+    check(status == 0 and b"the gzip data is cut off" in (folder / "cut.gz.levels").read_bytes(), "cut gzip data: %s" % text)
+    return pairs
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    where = pathlib.Path(scratch)
+    sys.exit(judge(odd_files(where) + cut_files(where, "collector/features/iket.data.bin", 80)) or 0)
