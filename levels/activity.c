@@ -124,6 +124,10 @@ static uint64_t find_level(const strip *s, uint32_t k, uint64_t *first) {
     return level;
 }
 
+static inline void add_share(float *restrict sums, const float *restrict bin, float share) {
+    for (unsigned c = 0; c < CATEGORIES; c++) sums[c] += bin[c] * share;
+}
+
 static void add_bins(strip *s, uint32_t k, uint64_t first, uint64_t count) {
     const iket_levels *levels = s->levels;
     double start = (double)levels->bin_from[k], width = ((double)levels->bin_to[k] - start) / (double)count;
@@ -134,8 +138,7 @@ static void add_bins(strip *s, uint32_t k, uint64_t first, uint64_t count) {
         if (x0 >= s->bins) break;
         for (double x = x0 > 0 ? x0 : 0; x < x1 && x < s->bins;) { // a pixel after another, two at most
             double next = floor(x) + 1 < x1 ? floor(x) + 1 : x1;
-            float *sums = &s->sums[(uint32_t)x * CATEGORIES], share = (float)((next - x) * whole * s->scale);
-            for (unsigned c = 0; c < CATEGORIES; c++) sums[c] += bin[c] * share;
+            add_share(&s->sums[(uint32_t)x * CATEGORIES], bin, (float)((next - x) * whole * s->scale));
             x = next;
         }
     }
@@ -305,16 +308,24 @@ static void put_u32(iket_sink *sink, uint32_t value) {
     iket_sink_write(sink, bytes, sizeof bytes);
 }
 
+static inline void put_shares(uint8_t *restrict bytes, const float *restrict sums, const float *restrict steps, float *restrict running, double unit) {
+    for (unsigned c = 0; c < CATEGORIES; c++) {
+        running[c] += steps[c];
+        double share = ((double)sums[c] + (double)running[c]) * unit + 0.5;
+        share = share < 255 ? share : 255;
+        bytes[c] = (uint8_t)(int)(share > 0 ? share : 0);
+    }
+}
+
 // One row's bytes into the sink.
 static void put_row(strip *s, const row_list *list, size_t row, uint32_t peak, uint8_t *bytes, iket_sink *sink) {
     float running[CATEGORIES] = {0};
     double unit = 255.0 / (peak > 1 ? peak : 1);
     clear_strip(s);
     for (size_t k = list->at[row]; k < list->at[row + 1]; k++) add_row(s, list->nodes[k][0], list->nodes[k][1]);
-    for (size_t k = 0; k < (size_t)s->bins * CATEGORIES; k++) {
-        running[k % CATEGORIES] += s->steps[k];
-        double share = ((double)s->sums[k] + (double)running[k % CATEGORIES]) * unit + 0.5;
-        bytes[k] = share >= 255 ? 255 : share > 0 ? (uint8_t)share : 0;
+    for (uint32_t bin = 0; bin < s->bins; bin++) {
+        const size_t at = (size_t)bin * CATEGORIES;
+        put_shares(bytes + at, s->sums + at, s->steps + at, running, unit);
     }
     iket_sink_write(sink, bytes, (size_t)s->bins * CATEGORIES);
 }
