@@ -2,8 +2,8 @@
 // encode_json.c: IKET's own trace.json (doc/FORMAT.md section 5).
 //
 // The document wants all markers of a launch before all of its ranges, and a trace is not held. So each launch is
-// replayed twice, which costs less than writing it once. What stands behind the tables is a walk over the streams, cut
-// into groups that are encoded in parallel and written in order, while the next ones are encoded:
+// replayed twice, which costs less than writing it once. What stands behind the tables is a walk over the streams, a long
+// one in pieces (marks.h), cut into groups that are encoded in parallel and written in order, while the next ones are encoded:
 //
 //     launch 0   head | markers: stream 0, 1, 2 … | ranges: stream 0, 1, 2 … | lifetimes      launch 1   head | …
 //     groups     [ ────────────────────── ][ ──────────────────── ][ ──────────────────── ][ ─── …
@@ -16,11 +16,11 @@
 #include "common/version.h"
 #include "decode/include/iket/encode.h"
 #include "decode/json_rows.h"
-#include "decode/replay.h"
+#include "decode/marks.h"
 
-// A group has about GROUP_EVENTS, but a stream is not divided. One with more than DIRECT_EVENTS is encoded when its turn to
-// be written comes, straight into the sink.
-enum { ROW_BYTES = 1024, GROUP_EVENTS = 4096, DIRECT_EVENTS = 256 * 1024, FLUSH_BYTES = 1024 * 1024 };
+// A group has about GROUP_EVENTS, but a piece of a stream is not divided. One with more than DIRECT_EVENTS (so deep in ranges
+// that it has no marks) is encoded when its turn to be written comes, straight into the sink.
+enum { ROW_BYTES = 1024, GROUP_EVENTS = 4096, DIRECT_EVENTS = 4 * IKET_MARK_EVENTS, LIFETIMES_OF_A_STEP = 1024, FLUSH_BYTES = 1024 * 1024 };
 
 typedef struct entry { // a launch in the order of the document
     uint32_t launch;
@@ -28,10 +28,13 @@ typedef struct entry { // a launch in the order of the document
     char *before;      // what stands before it, owned; NULL: a comma and a line's end
 } entry;
 
+typedef enum phase { PHASE_MARKERS, PHASE_RANGES, PHASE_LIFETIMES } phase;
+
 typedef struct position { // in the walk
     size_t entry;
-    iket_event_kind kind; // MARKER or END, whose rows come
-    uint32_t stream;
+    phase phase;
+    uint32_t item; // a stream, or a location of the launch; behind the last one: what ends the array
+    size_t mark;   // index + 1 of that from which the stream goes on; 0: its start
 } position;
 
 typedef struct bytes {
@@ -164,10 +167,23 @@ static int pass_on(const json_writer *w, const group *g) {
     return w->sink->failed;
 }
 
-// Adds the markers or the ranges of one stream, a comma before each row but the first of an array.
-static int write_stream(const json_writer *w, group *g, iket_replay *r, const position *p, iket_error *err) {
-    const iket_stream *stream = &w->trace->streams[p->stream];
-    const uint32_t wanted = p->kind == IKET_EVENT_MARKER ? IKET_STREAM_HAS_MARKERS : IKET_STREAM_HAS_STACK | IKET_STREAM_HAS_TOKENS;
+// Adds what stands before a row: a comma, but for the first one of an array.
+static char *begin_row(group *g, char *at) {
+    if (!g->ends_array || g->has_rows) at = PUT(at, ",");
+    if (!g->has_rows) {
+        g->begins_with_row = !g->ends_array;
+        g->has_rows = 1;
+    }
+    return at;
+}
+
+static uint64_t events_before(const json_writer *w, size_t mark) { return mark > 0 ? w->trace->backing->marks->items[mark - 1].state.counts.events : 0; }
+
+// Adds the markers or the ranges of a piece of a stream.
+static int write_piece(const json_writer *w, group *g, iket_replay *r, const position *p, iket_error *err) {
+    const iket_stream *stream = &w->trace->streams[p->item];
+    const iket_event_kind kind = p->phase == PHASE_MARKERS ? IKET_EVENT_MARKER : IKET_EVENT_END;
+    const uint32_t wanted = p->phase == PHASE_MARKERS ? IKET_STREAM_HAS_MARKERS : IKET_STREAM_HAS_STACK | IKET_STREAM_HAS_TOKENS;
     uint32_t location = w->location_index[stream->location], index;
     if (location == IKET_UNKNOWN || (stream->flags & wanted) == 0) return 0;
     iket_json_place place;
@@ -175,41 +191,43 @@ static int write_stream(const json_writer *w, group *g, iket_replay *r, const po
     iket_json_describe_place(&place, location);
     bytes *b = g->bytes;
     iket_event e;
-    int got;
-    iket_replay_start(r, w->trace, p->stream);
-    while ((got = iket_replay_next(r, &e, &index, err)) > 0) {
-        if (e.kind != p->kind || !overlaps(w, p->kind == IKET_EVENT_END ? e.begin.time : e.time, e.time)) continue;
+    int got = 0;
+    size_t next = iket_marks_next(w->trace->backing->marks, p->item, p->mark);
+    uint64_t end = next > 0 ? events_before(w, next) : UINT64_MAX;
+    if (p->mark > 0) {
+        IKET_TRY(iket_replay_resume(r, &w->trace->backing->marks->items[p->mark - 1], err));
+    } else {
+        iket_replay_start(r, w->trace, p->item);
+    }
+    while (r->counts.events < end && (got = iket_replay_next(r, &e, &index, err)) > 0) {
+        if (e.kind != kind || !overlaps(w, kind == IKET_EVENT_END ? e.begin.time : e.time, e.time)) continue;
         if (__builtin_expect(b->capacity - b->used < IKET_JSON_ROW_BYTES, 0)) {
             if (pass_on(w, g) != 0) return 0; // the sink keeps the error
             IKET_TRY(make_room(b, IKET_JSON_ROW_BYTES, err));
         }
-        char *at = (char *)b->data + b->used;
-        if (!g->ends_array || g->has_rows) at = PUT(at, ",");
-        if (!g->has_rows) {
-            g->begins_with_row = !g->ends_array;
-            g->has_rows = 1;
-        }
+        char *at = begin_row(g, (char *)b->data + b->used);
         const iket_json_decl *pieces = pieces_of(w, r->module, e.decl);
-        at = p->kind == IKET_EVENT_MARKER ? iket_json_marker(at, &e, pieces, &place, &clock) : iket_json_range(at, &e, pieces, &place, &clock);
+        at = kind == IKET_EVENT_MARKER ? iket_json_marker(at, &e, pieces, &place, &clock) : iket_json_range(at, &e, pieces, &place, &clock);
         b->used = (size_t)((uint8_t *)at - b->data);
     }
-    return got;
+    return got < 0 ? -1 : 0;
 }
 
-static int write_lifetimes(const json_writer *w, bytes *b, const iket_launch *launch, iket_error *err) {
-    int written = 0;
-    for (uint32_t i = 0; i < launch->location_count; i++) {
+static uint32_t lifetimes_end(const iket_launch *launch, uint32_t item) { return launch->location_count - item < LIFETIMES_OF_A_STEP ? launch->location_count : item + LIFETIMES_OF_A_STEP; }
+
+static int write_lifetimes(const json_writer *w, group *g, const iket_launch *launch, uint32_t item, iket_error *err) {
+    bytes *b = g->bytes;
+    for (uint32_t i = item; i < lifetimes_end(launch, item); i++) {
         const iket_location *l = &w->trace->locations[launch->first_location + i];
-        if (w->location_index[launch->first_location + i] == IKET_UNKNOWN) continue;
+        uint32_t location = w->location_index[launch->first_location + i];
+        if (location == IKET_UNKNOWN) continue;
         IKET_TRY(make_room(b, ROW_BYTES, err));
-        char *at = (char *)b->data + b->used;
-        if (written) at = PUT(at, ",");
-        at = iket_text_u64(PUT(at, "{\"locIdx\":"), w->location_index[launch->first_location + i]);
+        char *at = begin_row(g, (char *)b->data + b->used);
+        at = iket_text_u64(PUT(at, "{\"locIdx\":"), location);
         at = iket_text_u64(PUT(at, ",\"startTs\":"), l->start);
         at = iket_text_u64(PUT(at, ",\"endTs\":"), l->end);
         at = PUT(at, "}");
         b->used = (size_t)((uint8_t *)at - b->data);
-        written = 1;
     }
     return 0;
 }
@@ -256,38 +274,49 @@ static int begin_launch(const json_writer *w, group *g, const entry *e, iket_err
     return result == 0 ? begin_array(g, ",\"markers\":[", err) : -1;
 }
 
-static int end_launch(const json_writer *w, group *g, const entry *e, iket_error *err) {
-    IKET_TRY(begin_array(g, "],\"warpLifetimes\":[", err));
-    IKET_TRY(write_lifetimes(w, g->bytes, &w->trace->launches[e->launch], err));
-    return add_text(g->bytes, "]}", err);
-}
-
 // ---- the walk -------------------------------------------------------------------------------------------------------
 
-static void start_at(const json_writer *w, position *p, size_t index) {
-    *p = (position){.entry = index, .kind = IKET_EVENT_MARKER};
-    if (index < w->entry_count) p->stream = w->entries[index].first_stream;
+static void start_at(const json_writer *w, position *p, size_t index, phase first) {
+    *p = (position){.entry = index, .phase = first};
+    if (index < w->entry_count && first != PHASE_LIFETIMES) p->item = w->entries[index].first_stream;
 }
 
-static int is_at(const position *a, const position *b) { return a->entry == b->entry && a->kind == b->kind && a->stream == b->stream; }
+static int is_at(const position *a, const position *b) { return a->entry == b->entry && a->phase == b->phase && a->item == b->item && a->mark == b->mark; }
 
-// One step: a stream, or what stands where a launch's streams are at their end. Returns the events that it replays.
+// Past what is written of a launch's streams. Returns the events that it replays.
+static uint64_t step_stream(const json_writer *w, position *p) {
+    uint64_t before = events_before(w, p->mark);
+    p->mark = iket_marks_next(w->trace->backing->marks, p->item, p->mark);
+    if (p->mark > 0) return events_before(w, p->mark) - before;
+    return w->trace->streams[p->item++].event_count - before;
+}
+
+// One step: a piece of a stream, some lifetimes, or what ends an array. Returns about how many events that costs.
 static uint64_t step(const json_writer *w, position *p) {
-    if (p->stream < w->entries[p->entry].end_stream) return w->trace->streams[p->stream++].event_count;
-    if (p->kind == IKET_EVENT_MARKER) {
-        p->kind = IKET_EVENT_END;
-        p->stream = w->entries[p->entry].first_stream;
+    const entry *e = &w->entries[p->entry];
+    if (p->phase == PHASE_LIFETIMES) {
+        const iket_launch *launch = &w->trace->launches[e->launch];
+        uint32_t end = lifetimes_end(launch, p->item), count = end - p->item;
+        p->item = end;
+        if (count > 0) return count;
+        start_at(w, p, p->entry + 1, PHASE_MARKERS);
+    } else if (p->item < e->end_stream) {
+        return step_stream(w, p);
     } else {
-        start_at(w, p, p->entry + 1);
+        start_at(w, p, p->entry, p->phase + 1);
     }
     return 1;
 }
 
 static int write_step(const json_writer *w, group *g, iket_replay *r, const position *p, iket_error *err) {
     const entry *e = &w->entries[p->entry];
-    if (p->kind == IKET_EVENT_MARKER && p->stream == e->first_stream) IKET_TRY(begin_launch(w, g, e, err));
-    if (p->stream < e->end_stream) return write_stream(w, g, r, p, err);
-    return p->kind == IKET_EVENT_MARKER ? begin_array(g, "],\"ranges\":[", err) : end_launch(w, g, e, err);
+    if (p->phase == PHASE_LIFETIMES) {
+        const iket_launch *launch = &w->trace->launches[e->launch];
+        return p->item < launch->location_count ? write_lifetimes(w, g, launch, p->item, err) : add_text(g->bytes, "]}", err);
+    }
+    if (p->phase == PHASE_MARKERS && p->item == e->first_stream && p->mark == 0) IKET_TRY(begin_launch(w, g, e, err));
+    if (p->item < e->end_stream) return write_piece(w, g, r, p, err);
+    return begin_array(g, p->phase == PHASE_MARKERS ? "],\"ranges\":[" : "],\"warpLifetimes\":[", err);
 }
 
 static int encode_group(const json_writer *w, group *g, iket_error *err) {
@@ -303,7 +332,7 @@ static int encode_group(const json_writer *w, group *g, iket_error *err) {
 // Cuts the walk into groups.
 static int plan_groups(json_writer *w, iket_error *err) {
     position at;
-    start_at(w, &at, 0);
+    start_at(w, &at, 0, PHASE_MARKERS);
     while (at.entry < w->entry_count) {
         IKET_TRY(IKET_RESERVE(w->groups, w->group_count, w->group_capacity, 1, err));
         group *g = &w->groups[w->group_count++];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
-#include "decode/replay.h"
+#include "decode/marks.h"
 
 enum { TASK_BYTES = 256 * 1024, TASKS_MAX = 1024, FETCH_AHEAD = 8 };
 
@@ -29,6 +29,7 @@ typedef struct task {
     launch_sums *sums;        // of the launches from that of the first location on
     unmatched *unmatched;
     size_t unmatched_count, unmatched_capacity;
+    iket_marks marks;
     iket_replay replay;
 } task;
 
@@ -47,9 +48,15 @@ static int scan_stream(scan *c, task *t, size_t index, iket_error *err) {
     iket_event event;
     uint32_t decl;
     int more;
+    uint64_t next_mark = IKET_MARK_EVENTS;
     iket_replay_start(r, c->trace, index);
     while ((more = iket_replay_next(r, &event, &decl, err)) > 0) {
         if (event.kind != IKET_EVENT_END) t->decl_counts[c->first_decl[r->module] + decl]++;
+        if (__builtin_expect(r->counts.events >= next_mark, 0)) {
+            size_t marks = t->marks.count;
+            IKET_TRY(iket_marks_add(&t->marks, r, (uint32_t)index, err));
+            next_mark += t->marks.count > marks ? IKET_MARK_EVENTS : IKET_MARK_EVENTS / 8;
+        }
     }
     return more;
 }
@@ -171,7 +178,7 @@ static int note_unmatched_pop(iket_trace *trace, const unmatched *u, iket_error 
                            l->cta[1], l->cta[2], (unsigned long long)u->time);
 }
 
-static int add_task(scan *c, const task *t, iket_error *err) {
+static int add_task(scan *c, task *t, iket_error *err) {
     iket_trace *trace = c->trace;
     iket_diagnostics *d = &trace->diagnostics;
     d->unmatchedPops += t->counts.unmatchedPops;
@@ -188,6 +195,7 @@ static int add_task(scan *c, const task *t, iket_error *err) {
         trace->launches[i].marker_count += t->sums[i - first].markers;
         trace->launches[i].range_count += t->sums[i - first].ranges;
     }
+    IKET_TRY(iket_marks_move(trace->backing->marks, &t->marks, err));
     for (size_t i = 0; i < t->unmatched_count; i++) IKET_TRY(note_unmatched_pop(trace, &t->unmatched[i], err));
     return 0;
 }
@@ -223,6 +231,10 @@ static int number_launches(iket_trace *trace, iket_error *err) {
 
 int iket_model_finish(iket_trace *trace, iket_error *err) {
     scan c = {.trace = trace};
+    struct iket_backing *b = trace->backing;
+    if (b->marks == NULL) b->marks = calloc(1, sizeof *b->marks);
+    if (b->marks == NULL) return iket_fail(err, "%s: out of memory", trace->path);
+    iket_marks_free(b->marks);
     int result = iket_replay_prepare(trace, err);
     if (result == 0) result = number_decls(&c, err);
     if (result == 0) result = cut_tasks(&c, err);
@@ -232,10 +244,12 @@ int iket_model_finish(iket_trace *trace, iket_error *err) {
         free(c.tasks[i].decl_counts);
         free(c.tasks[i].sums);
         free(c.tasks[i].unmatched);
+        iket_marks_free(&c.tasks[i].marks);
     }
     free(c.tasks);
     free(c.first_decl);
     if (result != 0) return -1;
+    iket_marks_sort(trace->backing->marks);
     span_launches(trace);
     return number_launches(trace, err);
 }

@@ -8,6 +8,7 @@
 
 #include "common/array.h"
 #include "common/utf8.h"
+#include "decode/marks.h"
 
 iket_trace *iket_model_new(const char *path, iket_source_kind source, iket_error *err) {
     iket_trace *trace = calloc(1, sizeof *trace);
@@ -52,6 +53,8 @@ void iket_trace_free(iket_trace *trace) {
     free(b->note_formats);
     free(b->tables);
     free(b->kinds);
+    if (b->marks != NULL) iket_marks_free(b->marks);
+    free(b->marks);
     iket_input_close(&b->input);
     iket_input_close(&b->raw);
     free(b);

@@ -61,6 +61,7 @@ struct iket_backing {
     const char **note_formats;  // [note_capacity]: what tells notes apart
     struct iket_record_table *tables; // [module_count]: what record ids stand for (replay.h), and their rows
     struct iket_record_kind *kinds;
+    struct iket_marks *marks;   // places to go on from in long streams (marks.h)
     iket_pool *pool;            // borrowed while the trace is opened; NULL: one thread
     uint64_t declared_count;    // DONE: chunks written in all
 };

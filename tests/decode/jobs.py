@@ -8,6 +8,7 @@ pace       200 slow warps, and three that wait for two seconds and then write th
            takes a span of time for as many events as the warps' mean rates promise, so that it must end such a span early
            and keep what it has read too much; also with warps of many lanes, of which some run backwards in time
 places     streams in any order, of few places and of such as no key of 64 bits holds: the model's order
+long       streams that are divided among threads, with many ranges open where they are: as the reference decoder reads them
 """
 import collections
 import json
@@ -21,6 +22,7 @@ import tempfile
 FIXTURES = pathlib.Path(os.environ["IKET_FIXTURES"])
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / "badinput"), str(TESTS / "perfetto")]
+import differential
 import dump_builder as dump
 import packets
 
@@ -130,5 +132,52 @@ def check_places(folder):
         print(f"{what}: {len(got)} places")
 
 
+TOKENS = range(8, 30)
+LONG_EVENTS = dump.EVENTS + [dump.event(id_, f"t{id_}", dump.TOKEN, dump.U32 if id_ % 2 else dump.NONE, range_id=100 + id_) for id_ in TOKENS]
+
+
+def long_records(rng, count, deep):
+    """[(time, id, payload)]: markers, ranges and 22 kinds of tokens; `deep`: from a third to two thirds of them below 3000 ranges."""
+    time, depth, out = dump.T + 64, 0, []
+    below = []
+    for k in range(count):
+        time += rng.choice((0, 32, 32, 64, 960))
+        if deep and k == count // 3:
+            below = [1] * 3000
+        if deep and k == 2 * count // 3:
+            below = [31] * 3000
+        if below:
+            id_ = below.pop()
+        else:
+            id_ = rng.choice((1, 2, 31, 31, 3, 4, 5, 5, 7, *rng.sample(TOKENS[:-1], 3)))
+        depth += (id_ in (1, 2)) - (id_ == 31)
+        out.append((time, id_, rng.getrandbits(32) if id_ in (2, 5, 7) or id_ in TOKENS and id_ % 2 else None))
+    return out
+
+
+def check_long(folder):
+    rng = random.Random(3)
+    several, deep, whole, last = (long_records(rng, 20_000, deep) for deep in (False, True, False, False))
+    last.append((last[-1][0] + 32, TOKENS[-1], 7))  # the end of a range whose begin was overwritten
+    regions = {warp: b"".join(dump.native(*record) for record in records) for warp, records in (("whole", whole), ("last", last))}
+    chunks = [*stream(several, 700, cta=(0, 0, 0)), *stream(deep, 15_000, cta=(1, 0, 0)),
+              dump.chunk(regions["whole"], cta=(2, 0, 0), start=whole[0][0], end=0, size=128 + (len(regions["whole"]) + 1024 & -8), closed=False),
+              dump.chunk(regions["last"], cta=(3, 0, 0), start=dump.T, end=last[-1][0] + 32, overwritten=12345, reference=last[-1][0] + 32)]
+    path = pathlib.Path(folder, "dump.bin")
+    path.write_bytes(dump.dump(*chunks, events=LONG_EVENTS))
+    files = same_for_any_jobs(path)
+    same_for_any_jobs(path, "--time", "300000..900000")
+    found = differential.difference([str(path)])
+    if found:
+        sys.exit(f"not as the reference decoder reads it: {found}")
+    again = pathlib.Path(folder, "again.trace.json")
+    again.write_bytes(files["json"])
+    wanted, got = (differential.check.canonical(json.loads(text)) for text in (files["json"], same_for_any_jobs(again)["json"]))
+    found = differential.check.difference(wanted, got)
+    if found:
+        sys.exit(f"of its own trace.json: {found}")
+    print(f"{sum(map(len, (several, deep, whole, last)))} records")
+
+
 with tempfile.TemporaryDirectory() as scratch:
-    {"fixtures": check_fixtures, "pace": check_pace, "places": check_places}[sys.argv[1]](scratch)
+    {"fixtures": check_fixtures, "pace": check_pace, "places": check_places, "long": check_long}[sys.argv[1]](scratch)
