@@ -8,7 +8,10 @@
 #include "common/array.h"
 #include "decode/include/iket/select.h"
 
-enum { CLASSES = 65536 }; // every number that an event's class may have
+enum {
+    CLASSES = 65536, // every number that an event's class may have
+    MOST_CTA_TEXT = 80,
+};
 
 static const struct {
     const char *name;
@@ -132,19 +135,34 @@ static int collect_lanes(iket_levels_scope *scope, const row_choice *choice, con
     return 0;
 }
 
+// 0-2,5
 static iket_levels_status choose_roles(row_choice *choice, const iket_levels *levels, const char *text, iket_error *err) {
-    uint64_t *list = calloc((size_t)levels->role_count + 1, sizeof *list);
-    size_t count = 0;
     choice->roles = calloc((size_t)levels->role_count + 1, 1);
-    iket_levels_status status = IKET_LEVELS_FAILED;
-    if (list == NULL || choice->roles == NULL) {
-        iket_fail(err, "out of memory (%u roles)", levels->role_count);
-    } else {
-        status = iket_levels_list(text, "role", ',', levels->role_count, list, levels->role_count, &count, err);
+    if (choice->roles == NULL || levels->role_count == 0) {
+        iket_fail(err, choice->roles == NULL ? "out of memory" : "role: the trace has no warps");
+        return choice->roles == NULL ? IKET_LEVELS_FAILED : IKET_LEVELS_BAD_ARGUMENT;
     }
-    for (size_t i = 0; i < count; i++) choice->roles[list[i]] = 1;
-    free(list);
-    return status;
+    for (uint64_t past = 0;; text++) {
+        iket_levels_interval span;
+        IKET_LEVELS_TRY(iket_levels_span(&text, "role", past, levels->role_count - 1, &span, err));
+        memset(choice->roles + span.from, 1, span.to - span.from);
+        past = span.to;
+        if (*text == 0) return IKET_LEVELS_OK;
+        if (*text == ',') continue;
+        iket_fail(err, "role: '%.64s' is no list of roles (write 0-2,5)", text);
+        return IKET_LEVELS_BAD_ARGUMENT;
+    }
+}
+
+// X,Y,Z where a number that is left out means any, as in the page's search line: `*` for it.
+static int set_cta(row_choice *choice, const char *text, iket_error *err) {
+    char full[MOST_CTA_TEXT], *at = full;
+    for (const char *from = text; at < full + sizeof full - 2; from++) {
+        if ((*from == ',' || *from == 0) && *text != 0 && (from == text || from[-1] == ',')) *at++ = '*';
+        *at++ = *from;
+        if (*from == 0) return iket_selector_set(&choice->selector, IKET_SELECT_CTA, full, err);
+    }
+    return iket_fail(err, "cta: '%.64s...' is too long", text);
 }
 
 static iket_levels_status no_regex(const char *name, const char *text, iket_error *err) {
@@ -160,7 +178,8 @@ static iket_levels_status read_choice(row_choice *choice, const iket_levels *lev
         if (text == NULL) continue;
         *given = 1;
         IKET_LEVELS_TRY(no_regex(row_selectors[i].name, text, err));
-        if (iket_selector_set(&choice->selector, row_selectors[i].id, text, err) != 0) return IKET_LEVELS_BAD_ARGUMENT;
+        int cta = row_selectors[i].id == IKET_SELECT_CTA;
+        if ((cta ? set_cta(choice, text, err) : iket_selector_set(&choice->selector, row_selectors[i].id, text, err)) != 0) return IKET_LEVELS_BAD_ARGUMENT;
     }
     const char *under = iket_levels_text(question, "under"), *role = iket_levels_text(question, "role");
     *given |= under != NULL || role != NULL;

@@ -54,7 +54,7 @@ class Naive:
                 return False
         if "warp" in s and not in_set(s["warp"], f.node_a[warp]):
             return False
-        if "role" in s and str(f.node_role[warp]) not in s["role"].split(","):
+        if "role" in s and not in_set(s["role"], f.node_role[warp]):
             return False
         return "under" not in s or any(a <= warp < b for a, b in pairs(s["under"]))
 

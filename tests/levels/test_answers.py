@@ -71,7 +71,8 @@ def scopes(file, r):
     name, sm = file.class_text(len(file.class_kind) // 2), max(file.node_a[n] for n in range(nodes) if file.node_kind[n] == lf.SM)
     yield {}
     for text in ("launch=0", "launch=0-1", "launch=7", "launch=graph_exec_1:0", "launch=graph_exec_1:0#1", "kernel=" + kernel, "kernel=" + kernel[1:], "sm=%d" % sm,
-                 "sm=0,7-9", "sm=999", "cta=1,*,*", "cta=0,0,0", "cta=1", "warp=0-1", "role=0", "role=%d" % (len(file.role_class) - 1),
+                 "sm=0,7-9", "sm=999", "cta=1,*,*", "cta=0,0,0", "cta=1", "warp=0-1", "role=0", "role=%d" % (len(file.role_class) - 1), "role=0-%d" % (len(file.role_class) // 2),
+                 "cta=,,0", "cta=0,,", "cta=1,,*",
                  "under=3-%d" % (nodes * 2 // 3), "under=4-5,6-%d" % nodes, "lanes=0-2", "lanes=1-2,%d-%d" % (lanes // 2, lanes), "name=" + name,
                  "class=3", "time=100..3us", "time=..%d" % (file.t0 + 2000), "time=2us.."):  # fmt: skip
         key, _, value = text.partition("=")
@@ -264,7 +265,7 @@ REFUSED = """
     nothing | tables | window x=1 | statistics from=0 from=1 | statistics kernel=regex:.* | statistics name=regex:.* | statistics name=nobody
     statistics kernel=nobody | statistics kernel= | statistics sm=x | statistics sm=-1 | statistics sm=3-1 | statistics sm=1,,2 | statistics sm=
     statistics cta=1,2,3,4 | statistics cta=a | statistics warp=99999999999999999999 | statistics launch= | statistics time=5 | statistics time=1..2 from=3
-    statistics role=99 | statistics role=a | statistics class=-1 | statistics class=70000 | statistics class=1.5 | statistics under=5-5 | statistics under=0-99999
+    statistics role=99 | statistics role=a | statistics role=0,0 | statistics role=0-99 | statistics role= | statistics cta= | statistics cta=,,, | statistics class=-1 | statistics class=70000 | statistics class=1.5 | statistics under=5-5 | statistics under=0-99999
     statistics under=5-9,2-3 | statistics under=1 | statistics lanes=3-2 | statistics lanes=0-1;2 | statistics lanes=0-1 sm=1 | statistics lanes=0-99999999999
     statistics from=nan | statistics from=inf | statistics to=1e99 | statistics to=0x10 | statistics from= | statistics from=1,2 | statistics from=1e | statistics to=--1
     window ns_per_pixel=-1 | window ns_per_pixel=1e-9 | window ns_per_pixel=x
