@@ -170,10 +170,8 @@ static int pass_on(const json_writer *w, const group *g) {
 // Adds what stands before a row: a comma, but for the first one of an array.
 static char *begin_row(group *g, char *at) {
     if (!g->ends_array || g->has_rows) at = PUT(at, ",");
-    if (!g->has_rows) {
-        g->begins_with_row = !g->ends_array;
-        g->has_rows = 1;
-    }
+    if (!g->has_rows && !g->ends_array) g->begins_with_row = 1;
+    g->has_rows = 1;
     return at;
 }
 

@@ -9,6 +9,7 @@ pace       200 slow warps, and three that wait for two seconds and then write th
            and keep what it has read too much; also with warps of many lanes, of which some run backwards in time
 places     streams in any order, of few places and of such as no key of 64 bits holds: the model's order
 long       streams that are divided among threads, with many ranges open where they are: as the reference decoder reads them
+groups     launches of every size, so that what one thread encodes begins and ends anywhere: as the reference decoder reads them
 """
 import collections
 import json
@@ -179,5 +180,25 @@ def check_long(folder):
     print(f"{sum(map(len, (several, deep, whole, last)))} records")
 
 
+def check_groups(folder):
+    rng = random.Random(4)
+    chunks, start = [], dump.T
+    for grid in range(60):
+        cycle = rng.choice((((4, None),), ((1, None), (31, None)), ((4, None), (1, None), (31, None), (31, None))))
+        for warp in range(rng.choice((1, 2, 3, 40, 200))):
+            count = rng.choice((1, 4, 64, 500)) if warp < 5 else rng.choice((1, 4))
+            chunks += stream([(start + 32 * k, *cycle[k % len(cycle)]) for k in range(count)], 1000, grid=1000 + grid, cta=(warp, 0, 0))
+        if rng.random() < 0.2:
+            chunks += stream([(start + 32 * k, 4, None) for k in range(rng.randrange(4000, 4200))], 1000, grid=1000 + grid, cta=(300, 0, 0))
+        start += 1_000_000
+    path = pathlib.Path(folder, "dump.bin")
+    path.write_bytes(dump.dump(*chunks))
+    same_for_any_jobs(path)
+    found = differential.difference([str(path)])
+    if found:
+        sys.exit(f"not as the reference decoder reads it: {found}")
+    print(f"{len(chunks)} chunks")
+
+
 with tempfile.TemporaryDirectory() as scratch:
-    {"fixtures": check_fixtures, "pace": check_pace, "places": check_places, "long": check_long}[sys.argv[1]](scratch)
+    {"fixtures": check_fixtures, "pace": check_pace, "places": check_places, "long": check_long, "groups": check_groups}[sys.argv[1]](scratch)
