@@ -5,10 +5,11 @@ against the bare cost of the same bytes in the same run. Needs iket-decode, make
 (`cmake --build build --target bench` sees to the first two).
 
 Every round runs each command once, so that a machine that others use bends all of them alike; the table shows medians.
+No command replaces a file: what the one before it wrote is removed first, since freeing a file's pages takes time too.
 CPU is user and system time; times in seconds. --large adds 1 GiB. --before stands before each measured command, such as
 "chrt -f 10" where others use the processors. --nvidia names a virtual environment with nvidia-cutlass-dsl-libs-base and
 -libs-core 4.8.1, numpy, protobuf and typing-extensions, whose post-processing then runs beside ours on the same data.
-The scratch folder (default: the shared memory, so that no disk is measured) takes 6 GB, with --large 10 GB.
+The scratch folder (default: the shared memory, so that no disk is measured) takes 8 GB, with --large 10 GB.
 """
 import argparse
 import glob
@@ -31,9 +32,12 @@ class Bench:
     def __init__(self, options, scratch):
         self.rounds, self.before, self.scratch = options.rounds, options.before.split(), scratch
         self.runs = {}  # name: [(wall, cpu, peak)]
+        self.out = scratch / "out"  # empty when a command begins
 
     def run(self, name, *command, out=None, env=None):
         """Runs a command once; stdout goes to the file `out`, else away."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
         with open(out or os.devnull, "wb") as sink:
             start = time.perf_counter()
             child = subprocess.Popen([*self.before, *map(str, command)], stdout=sink, stderr=subprocess.DEVNULL, env=env)
@@ -76,30 +80,29 @@ def decode(kind, jobs, path, *more):
 def one_size(bench, megabytes, whole):
     """whole: with the files that take long to write or to compress."""
     b, s = bench, bench.scratch
-    dump, collector, base = s / "bench.bin", s / "collector", s / "iket_pid_0x1092"
+    dump, collector = s / "bench.bin", s / "collector"
     records = make(dump, "--bytes", f"{megabytes}M")
     make(collector, "--collector", "--bytes", f"{megabytes}M")
-    trace, zipped, text, copy = (pathlib.Path(f"{base}{end}") for end in (".pftrace", ".pftrace.gz", ".trace.json", ".copy"))
-    subprocess.run([*decode("pftrace", 1, dump), "-o", s], check=True)
+    trace, text = (s / f"iket_pid_0x1092{end}" for end in (".pftrace", ".trace.json"))  # for the others, which read them
+    subprocess.run([*decode("pftrace,json" if whole else "pftrace", 2, dump), "-o", s], check=True)
     level = re.search(r"default (\d)", subprocess.run(["iket-decode", "--help"], capture_output=True, text=True).stdout)[1]
     jobs = (1, 2) if os.cpu_count() > 1 else (1,)
     for _ in range(b.rounds):
-        b.run("cp dump", "cp", dump, copy)
-        b.run("cp pftrace", "cp", trace, copy)
-        copy.unlink()
+        b.run("cp dump", "cp", dump, b.out)
+        b.run("cp pftrace", "cp", trace, b.out)
         for j in jobs:
             b.run(f"info {j}", "iket-decode", "--info", f"-j{j}", dump)
             b.run(f"info collector {j}", "iket-decode", "--info", f"-j{j}", collector / "iket.data.json")
-            b.run(f"pftrace {j}", *decode("pftrace", j, dump, "-o", s))
+            b.run(f"pftrace {j}", *decode("pftrace", j, dump, "-o", b.out))
             b.run(f"json away {j}", *decode("json", j, dump, "-o", "-"))
             if whole:
-                b.run(f"json {j}", *decode("json", j, dump, "-o", s))
-                b.run(f"gz {j}", *decode("pftrace.gz", j, dump, "-o", s))
-                b.run(f"pigz {j}", "pigz", "-c", f"-p{j}", f"-{level}", trace, out=copy)
-                b.run(f"all {j}", *decode("all", j, dump, "-o", s))
+                b.run(f"json {j}", *decode("json", j, dump, "-o", b.out))
+                b.run(f"gz {j}", *decode("pftrace.gz", j, dump, "-o", b.out))
+                b.run(f"pigz {j}", "pigz", "-c", f"-p{j}", f"-{level}", trace, out=b.out / "pigz")
+                b.run(f"all {j}", *decode("all", j, dump, "-o", b.out))
         if whole:
-            b.run("cp json", "cp", text, copy)
-            b.run("gzip -1", "gzip", "-1", "-c", trace, out=copy)
+            b.run("cp json", "cp", text, b.out)
+            b.run("gzip -1", "gzip", "-1", "-c", trace, out=b.out / "gzip")
     sizes = {"info": dump.stat().st_size, "pftrace": trace.stat().st_size}
     sizes["collector"] = sum(f.stat().st_size for f in collector.iterdir())
     sizes["json"] = text.stat().st_size if whole else sum(map(len, parts_of(decode("json", 2, dump, "-o", "-"))))
@@ -126,7 +129,7 @@ def one_size(bench, megabytes, whole):
     same = {sum_of(decode("pftrace", j, dump, "-o", "-")) for j in (1, 2, 3)}
     print(f"\nThe .pftrace of -j 1, 2 and 3: {'the same bytes' if len(same) == 1 else 'DIFFERENT BYTES'}.")
     b.runs.clear()
-    for path in (dump, trace, zipped, text, copy):
+    for path in (dump, trace, text):
         path.unlink(missing_ok=True)
     shutil.rmtree(collector)
 
@@ -156,12 +159,15 @@ def growth(bench, large):
         for _ in range(b.rounds if records < 2e7 else 1):  # CPU time, and of a long run: once is enough
             b.run("info", "iket-decode", "--info", "-j1", dump)
             for kind in ("pftrace", "json"):
-                b.run(kind, *decode(kind, 1, dump, "-o", "-"))
-        rows.append([what, f"{records / 1e6:.2f}", *(f"{b.cpu(kind) / records * 1e9:.0f}" for kind in ("info", "pftrace", "json"))])
-        rows[-1].append(f"{max(b.peak(k) for k in ('info', 'pftrace', 'json')) / 1e6 - dump.stat().st_size / 1e6:.0f}")
+                for j in (1, 2):
+                    b.run(f"{kind} {j}", *decode(kind, j, dump, "-o", "-"))
+        rows.append([what, f"{records / 1e6:.2f}", *(f"{b.cpu(kind) / records * 1e9:.0f}" for kind in ("info", "pftrace 1", "json 1"))])
+        rows[-1] += [f"{b.wall(f'{kind} 1') / b.wall(f'{kind} 2'):.2f}" for kind in ("pftrace", "json")]
+        rows[-1].append(f"{max(map(b.peak, b.runs)) / 1e6 - dump.stat().st_size / 1e6:.0f}")
         b.runs.clear()
     dump.unlink()
-    table("cost of a record as the input grows, -j 1, CPU", ["", "million records", "`--info` ns", ".pftrace ns", ".trace.json ns", "MB beside the input"], rows)
+    table("cost of a record as the input grows, -j 1, CPU; speed-up by -j 2", ["", "million records", "`--info` ns", ".pftrace ns", ".trace.json ns", ".pftrace speed-up", ".trace.json speed-up",
+                                                                                "MB beside the input"], rows)
 
 
 # ---- others -------------------------------------------------------------------------------------------------------------
