@@ -75,7 +75,10 @@ static iket_levels_status choose_kernels(row_choice *choice, const iket_levels *
         iket_fail(err, "out of memory (%zu kernels)", choice->kernel_count);
         return IKET_LEVELS_FAILED;
     }
-    return iket_selector_kernels(&choice->selector, choice->kernels, choice->kernel_count, choice->kernel_wanted, err) == 0 ? IKET_LEVELS_OK : IKET_LEVELS_BAD_ARGUMENT;
+    int result = iket_selector_kernels(&choice->selector, choice->kernels, choice->kernel_count, choice->kernel_wanted, err);
+    if (result < 0) iket_fail(err, "kernel: this is a part of several kernels' names (give a whole name)");
+    if (result > 0 && err != NULL && strncmp(err->message, "--", 2) == 0) memmove(err->message, err->message + 2, strlen(err->message) - 1); // here it is no option
+    return result == 0 ? IKET_LEVELS_OK : IKET_LEVELS_BAD_ARGUMENT;
 }
 
 static int kernel_fits(const row_choice *choice, const char *name) {
@@ -162,7 +165,7 @@ static int set_cta(row_choice *choice, const char *text, iket_error *err) {
         *at++ = *from;
         if (*from == 0) return iket_selector_set(&choice->selector, IKET_SELECT_CTA, full, err);
     }
-    return iket_fail(err, "cta: '%.64s...' is too long", text);
+    return iket_fail(err, "'%.64s...' is too long", text);
 }
 
 static iket_levels_status no_regex(const char *name, const char *text, iket_error *err) {
@@ -179,7 +182,10 @@ static iket_levels_status read_choice(row_choice *choice, const iket_levels *lev
         *given = 1;
         IKET_LEVELS_TRY(no_regex(row_selectors[i].name, text, err));
         int cta = row_selectors[i].id == IKET_SELECT_CTA;
-        if ((cta ? set_cta(choice, text, err) : iket_selector_set(&choice->selector, row_selectors[i].id, text, err)) != 0) return IKET_LEVELS_BAD_ARGUMENT;
+        if ((cta ? set_cta(choice, text, err) : iket_selector_set(&choice->selector, row_selectors[i].id, text, err)) != 0) {
+            iket_fail_context(err, "%s", row_selectors[i].name);
+            return IKET_LEVELS_BAD_ARGUMENT;
+        }
     }
     const char *under = iket_levels_text(question, "under"), *role = iket_levels_text(question, "role");
     *given |= under != NULL || role != NULL;
@@ -230,6 +236,7 @@ static iket_levels_status choose_time(iket_levels_scope *scope, const iket_level
         iket_selector selector = {.count = 0};
         uint64_t from, to;
         if (iket_selector_set(&selector, IKET_SELECT_TIME, text, err) != 0) {
+            iket_fail_context(err, "time");
             iket_selector_clear(&selector);
             return IKET_LEVELS_BAD_ARGUMENT;
         }
