@@ -21,6 +21,7 @@ static void halve(iket_levels_curve *c, unsigned shift) {
             wide.step[i / 2 + 1] += c->step[i]; // i / 2 + 1 is at most half of the bins
         }
     }
+    wide.step[BINS / 2] += c->step[BINS];
     *c = wide;
 }
 
@@ -39,7 +40,7 @@ static void reach(iket_levels_overview *o, uint64_t time) {
 static void add_edge(iket_levels_curve *c, unsigned shift, uint64_t time, int64_t sign) {
     size_t bin = (size_t)(time >> shift);
     c->sum[bin] += sign * (int64_t)(((uint64_t)(bin + 1) << shift) - time);
-    if (bin + 1 < BINS) c->step[bin + 1] += sign;
+    c->step[bin + 1] += sign;
 }
 
 static int add_to_row(iket_levels_overview *o, uint32_t sm, uint32_t depth, uint64_t time, int begin, iket_error *err) {

@@ -15,7 +15,7 @@
 enum { IKET_LEVELS_OVERVIEW_BINS = 256, IKET_LEVELS_OVERVIEW_LAUNCHES = 200 };
 
 typedef struct iket_levels_curve {
-    int64_t sum[IKET_LEVELS_OVERVIEW_BINS], step[IKET_LEVELS_OVERVIEW_BINS];
+    int64_t sum[IKET_LEVELS_OVERVIEW_BINS], step[IKET_LEVELS_OVERVIEW_BINS + 1]; // the last step is behind the last bin: it counts once bins are halved
 } iket_levels_curve;
 
 typedef struct iket_levels_overview {
