@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page.py [RANGES ...]: how fast the page loads and pans large traces in headless Chromium, by the browser's tracing.
+"""page.py [--levels] [RANGES ...]: how fast the page loads and pans large traces in headless Chromium, by the browser's tracing.
 
     page.py 1000000 10000000
+    page.py --levels 30000000     not loaded, but asked about at iket-serve, which has prepared the trace before (?levels)
 
 For each size: a synthetic trace (tests/viewer/make_pftrace.py) is served (by iket-serve where it is on PATH, else by
 Python) and opened at 1280x720. Printed:
@@ -100,6 +101,11 @@ def prepare(page, open_sms, share):
 
 def measure(context, address, ranges):
     page = context.new_page()
+    if address.endswith("?levels"):  # the first time the server prepares it
+        started = time.monotonic()
+        page.goto(address)
+        settle(page, 600)
+        print("prepared by the server in %.1f s" % (time.monotonic() - started))
     started = time.monotonic()
     page.goto(address)
     settle(page, 300)
@@ -141,7 +147,8 @@ def serve_folder(folder):
 
 
 def main():
-    sizes = [int(a) for a in sys.argv[1:]] or [1000000, 10000000]
+    levels = "?levels" if "--levels" in sys.argv else ""
+    sizes = [int(a) for a in sys.argv[1:] if a != "--levels"] or [1000000, 10000000]
     case = FIXTURES / "collector/hopper_gemm"
     maker = pathlib.Path(__file__).parents[1] / "viewer/make_pftrace.py"
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +169,7 @@ def main():
                     json.dumps(context.browser.version if context.browser else "Chromium"),
                 )
                 for ranges in sizes:
-                    measure(context, address + "s%d.html" % ranges, ranges)
+                    measure(context, address + "s%d.html%s" % (ranges, levels), ranges)
         finally:
             if process:
                 process.terminate()

@@ -3,7 +3,9 @@
 // overview that grows: launches, names, and an SM by time map of what was read so far.
 'use strict';
 
-const PHASES = { reading: 'reading', placing: 'sorting', summing: 'summing up', decoding: 'decoding' };
+// What the server does, and from which to which share of the bar.
+const PHASES = { decoding: ['decodes it', 0, 1], reading: ['reads it', 0, 0.45], placing: ['sorts it', 0.45, 0.9],
+  summing: ['sums it up', 0.9, 1] };
 const BUILDING_NAMES = 12, BUILDING_LAUNCHES = 6;
 
 class Building {
@@ -18,12 +20,13 @@ class Building {
 
   show({ state, progress = {}, overview = null, ...counts }) {
     const { phase, bytes = 0, total = 0 } = progress, bar = byId('start-progress');
+    const [does, from, to] = PHASES[phase] ?? ['is at it', 0, 1];
     const size = total > 0 ? `: ${fileSize(bytes)} of ${fileSize(total)}` : '';
     byId('start-title').textContent = 'A large trace is prepared';
     byId('start-text').textContent = state === 'waiting' ? 'The server prepares another one first.'
-      : `The server is ${PHASES[phase] ?? 'at'} it${size}. It does so once: the next time, this page opens at once.`;
+      : `The server ${does}${size}. It does so once: the next time, this page opens at once.`;
     bar.hidden = false;
-    if (total > 0) bar.value = bytes / total;
+    if (total > 0) bar.value = from + (to - from) * Math.min(1, bytes / total);
     else bar.removeAttribute('value');
     byId('start').dataset.state = 'loading';
     const ready = overview && (overview.launches?.length > 0 || overview.names?.length > 0);
@@ -75,8 +78,8 @@ class Building {
       image.data.set([...mix(ground, strong, share === 0 ? 0 : 0.15 + 0.85 * share), 255], 4 * i);
     }
     context.putImageData(image, 0, 0);
-    const text = (words) => element('span', {}, words);
-    return [element('div', { class: 'map' }, canvas), element('p', { class: 'axis' }, text(`+${duration(from)}`),
-      text(`SM ${sms[0]} – ${sms.at(-1)}, busy share`), text(`+${duration(to)}`))];
+    const text = (words) => element('span', {}, words), at = (t) => (t > 0 ? `+${duration(t)}` : '0');
+    return [element('div', { class: 'map' }, canvas), element('p', { class: 'axis' }, text(at(from)),
+      text(`SM ${sms[0]} – ${sms.at(-1)}, busy share`), text(at(to)))];
   }
 }

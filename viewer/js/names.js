@@ -76,7 +76,7 @@ class NamesPanel {
       onclick: () => app.focusName(on ? -1 : s.cls) },
     element('td', { class: 'name', title: `${name} (${KIND_NAME[kind]})` }, swatch,
       plainButton(name, { 'aria-pressed': String(on) })),
-    numberCell(integer(s.count)), ...times);
+    s.count < 1e6 ? numberCell(integer(s.count)) : numberCell(compact(s.count), integer(s.count)), ...times);
   }
 
   totalCell(s, longest, colour) {

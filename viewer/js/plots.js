@@ -200,7 +200,7 @@ class Plots {
 }
 
 function compact(n) {
-  if (n >= 1e6) return `${trimZeros((n / 1e6).toFixed(1))} M`;
+  if (n >= 1e6) return `${trimZeros((n / 1e6).toFixed(n < 1e7 ? 2 : 1))} M`;
   if (n >= 1e5) return `${Math.round(n / 1e3)} k`;
   return n >= 1e4 ? `${trimZeros((n / 1e3).toFixed(1))} k` : integer(Math.round(n));
 }
