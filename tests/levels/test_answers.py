@@ -185,19 +185,21 @@ def crowd(folder, program):
     m.node(lf.NODE_LAUNCH, 2, "launch 0", lanes=[[{"start": 0, "end": 1 << 50, "name": "k", "kind": lf.LAUNCH}]])
     m.node(lf.SM, 3, "SM 0", 0)
     m.node(lf.CTA, 4, "CTA (0, 0, 0)", 0, 0, 0)
-    kinds = {
-        "constant": lambda: 4096,
-        "steps": lambda: 32 * r.randrange(2000),
-        "long steps": lambda: 32 * r.randrange(1 << 30),
-        "any": lambda: int(2 ** r.uniform(0, 45)),
-        "powers": lambda: (1 << r.randrange(46)) + r.choice([-1, 0, 1]),
-        "one outlier": lambda: 17_000_000_000 if r.random() < 0.0002 else r.randrange(100, 140),
-        "wide bucket": lambda: (1 << 40) + r.randrange(1 << 30),
-        "zero": lambda: 0,
+    kinds = {  # name: (how many, their durations)
+        "constant": (101000, lambda: 4096),
+        "steps": (4096, lambda: 32 * r.randrange(2000)),
+        "long steps": (9000, lambda: 32 * r.randrange(1 << 30)),
+        "any": (12000, lambda: int(2 ** r.uniform(0, 45))),
+        "powers": (12000, lambda: (1 << r.randrange(46)) + r.choice([-1, 0, 1])),
+        "one outlier": (4097, lambda: 17_000_000_000 if r.random() < 0.0002 else r.randrange(100, 140)),
+        "wide bucket": (12000, lambda: (1 << 40) + r.randrange(1 << 33)),
+        "narrow in a wide bucket": (12000, lambda: (1 << 40) + 12345678 + r.randrange(3000)),
+        "two values": (9001, lambda: (1 << 30) + 77 * r.randrange(2)),
+        "zero": (3, lambda: 0),
     }
-    for warp, (name, duration) in enumerate(kinds.items()):
+    for warp, (name, (count, duration)) in enumerate(kinds.items()):
         events, at = [], 0
-        for _ in range(r.choice([4096, 4097, 12000]) if name != "zero" else 3):
+        for _ in range(count):
             length = duration()
             events.append({"start": at, "end": at + length, "name": name, "kind": lf.RANGE})
             at += length
@@ -265,7 +267,7 @@ REFUSED = """
     nothing | tables | window x=1 | statistics from=0 from=1 | statistics kernel=regex:.* | statistics name=regex:.* | statistics name=nobody
     statistics kernel=nobody | statistics kernel= | statistics sm=x | statistics sm=-1 | statistics sm=3-1 | statistics sm=1,,2 | statistics sm=
     statistics cta=1,2,3,4 | statistics cta=a | statistics warp=99999999999999999999 | statistics launch= | statistics time=5 | statistics time=1..2 from=3
-    statistics role=99 | statistics role=a | statistics role=0,0 | statistics role=0-99 | statistics role= | statistics cta= | statistics cta=,,, | statistics class=-1 | statistics class=70000 | statistics class=1.5 | statistics under=5-5 | statistics under=0-99999
+    statistics role=99 | statistics role=a | statistics role=0,0 | statistics role=0;1 | statistics role=0-99 | statistics role= | statistics cta= | statistics cta=,,, | statistics cta=%s | statistics class=-1 | statistics class=70000 | statistics class=1.5 | statistics under=5-5 | statistics under=0-99999
     statistics under=5-9,2-3 | statistics under=1 | statistics lanes=3-2 | statistics lanes=0-1;2 | statistics lanes=0-1 sm=1 | statistics lanes=0-99999999999
     statistics from=nan | statistics from=inf | statistics to=1e99 | statistics to=0x10 | statistics from= | statistics from=1,2 | statistics from=1e | statistics to=--1
     window ns_per_pixel=-1 | window ns_per_pixel=1e-9 | window ns_per_pixel=x
@@ -290,7 +292,7 @@ TOO_MUCH_ASKED = [
 
 def check_refusals(path):
     with asked(path) as tool:
-        for line in (part.strip() for line in REFUSED.splitlines() for part in line.split("|")):
+        for line in (part.strip() for line in REFUSED.splitlines() for part in (line % ("1" * 99) if "%" in line else line).split("|")):
             if line:
                 what, *arguments = line.split(" ")
                 status, body = tool.ask(what, arguments)
@@ -312,6 +314,8 @@ def main():
     # A scope, and a time that cuts the classes down to few events.
     check_file(crowd(folder, program), lambda file: [("statistics", {}), ("statistics", {"from": "3000", "to": "90000.5"}), ("statistics", {"lanes": "1-9"}),
                                                      ("longest", {"limit": "1000"})])  # fmt: skip
+    with asked(folder / "crowd.level") as tool:
+        assert tool.ask("window", {})[0] == TOO_MUCH and tool.ask("window", {"ns_per_pixel": "1000000"})[0] == OK
     check_file(many_names(folder, program), lambda file: [("statistics", {}), ("statistics", {"name": "name 7"})])
     for name in ("golden/all_features", "golden/divergent_streams", "golden/graph_replays", "golden/every_payload", "golden/broken_ranges"):
         check_file(fixture(folder, name), lambda file: questions(file, 5))
