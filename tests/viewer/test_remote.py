@@ -39,7 +39,7 @@ SHOWN = """({ counts: iket.counts, t0: iket.t0, launches: iket.launches, roles: 
 def serve(folder, cache):
     """iket-serve over a folder; gives its port."""
     process = subprocess.Popen(
-        ["iket-serve", "--port", "0", str(folder)],
+        ["iket-serve", "--port", "0", "--ui-dir", str(folder / "ui"), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -227,6 +227,18 @@ def pictures(pages):
     on_both(pages, press("Escape"))
 
 
+def copy_of_perfetto(page):
+    """The server's copy of the Perfetto UI is the address that is offered."""
+    page.locator("#show-perfetto").click()
+    for _ in range(40):
+        address = page.locator("#perfetto-address").input_value()
+        if address.startswith("http://127.0.0.1:"):
+            break
+        page.wait_for_timeout(50)
+    check(address.startswith("http://127.0.0.1:") and not page.url.startswith(address), "the address is " + address)
+    page.keyboard.press("Escape")
+
+
 def hardships(folder, port):
     """A server that is slow, then gone, then back; one that has no API, another version of it, or cannot read the trace."""
     with between(port) as server, browser() as context:
@@ -316,6 +328,8 @@ def test(folder):
     edges = [{"source": a, "target": b} for a, b in (("load_tile", "mma_tile"), ("mma_tile", "epilogue"))]
     (folder / "gemm.dag").write_text(json.dumps({"name": "gemm", "regions": [], "edges": edges}))
     gemm(folder, options=["--dag", str(folder / "gemm.dag")])
+    (folder / "ui").mkdir()
+    (folder / "ui/index.html").write_text("<!doctype html><title>stand-in</title>")
     with tempfile.TemporaryDirectory() as cache, serve(folder, cache) as port:
         address = "http://127.0.0.1:%d/" % port
         with browser() as context:
@@ -326,6 +340,7 @@ def test(folder):
             pictures(pages)
             scopes(pages)
             files(pages)
+            copy_of_perfetto(pages[1])
             same(context.errors, [], "errors in the console")
         hardships(folder, port)
         large(folder, port)

@@ -13,8 +13,23 @@ const PERFETTO_DEFAULT = 'https://ui.perfetto.dev', PERFETTO_SLICES = 5e6, PERFE
 class Perfetto {
   constructor(app) {
     this.app = app;
-    const given = new URLSearchParams(location.search).get('perfetto');
-    this.address = given ?? stored('iket-perfetto-ui') ?? PERFETTO_DEFAULT;
+    const chosen = new URLSearchParams(location.search).get('perfetto') ?? stored('iket-perfetto-ui');
+    this.address = chosen ?? PERFETTO_DEFAULT;
+    this.asked = chosen !== null || !app.origin.server; // a plain server is not asked
+  }
+
+  // Once: iket-serve may have a copy of the UI, which then stands for the public one.
+  async askServer(input) {
+    if (this.asked) return;
+    this.asked = true;
+    try {
+      const { uiUrl } = await (await fetch('api/v1/server')).json();
+      if (!uiUrl || this.address !== PERFETTO_DEFAULT) return;
+      this.address = uiUrl;
+      if (input.value === PERFETTO_DEFAULT) input.value = uiUrl;
+    } catch {
+      return; // then it is no iket-serve, and the default stands
+    }
   }
 
   // What is sent: the compressed trace where there is one.
@@ -47,6 +62,7 @@ class Perfetto {
     ];
     if (slices > PERFETTO_SLICES) body.push(this.tooLarge(source, slices));
     body.push(element('p', { id: 'perfetto-state', role: 'status' }));
+    this.askServer(address);
     app.dialogs.open('Open in Perfetto', body,
       [element('button', { type: 'button', id: 'perfetto-open', class: 'primary',
       onclick: () => this.hand(source, address.value) }, 'Open and hand over')]);

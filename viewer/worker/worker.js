@@ -111,7 +111,7 @@ async function tryLevels(api, name, size) {
   if (!api) return null;
   try {
     const tables = await openRemote(api);
-    return tables && { name, size, tables };
+    return tables && { name, size, server: true, tables };
   } catch (error) {
     if (error instanceof ApiError) return { refused: { name, size, message: error.message } };
     throw error;
@@ -149,7 +149,7 @@ async function loadFirst({ load: candidates, sure, api, levels }) {
       const found = levels ? null : await tryLevels(api, name, total);
       if (found || unpacked > PFTRACE_LIMIT) {
         response.body.cancel().catch(() => {}); // whether it ends well or not: nothing more is wanted of it
-        return found ? { ...found, server } : { tooLarge: { name, size: total, unpacked } };
+        return found ?? { tooLarge: { name, size: total, unpacked } };
       }
     }
     try {
