@@ -11,7 +11,7 @@
 #include "serve/cache.h"
 
 // Level 1: an answer to somebody who drags the view must not wait for the last percents.
-enum { MEMORY_MOST = 4 << 20, TOTAL_MOST = 64 << 20, PACKED_FROM = 2048, PACK_LEVEL = 1 };
+enum { MEMORY_MOST = 16 << 20, TOTAL_MOST = 64 << 20, PACKED_FROM = 2048, PACK_LEVEL = 1 };
 
 // A file without a name, where the file system can do that; else one whose name is removed at once.
 static int open_nameless(iket_error *err) {

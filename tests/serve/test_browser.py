@@ -79,6 +79,20 @@ class Browser(served.FolderTest):
         page.wait_for_url("**/dump.bin.iket.html")
         self.assert_shows_a_timeline(page)
 
+    def test_large_dump_is_asked_about(self):
+        """Under the same policy: decoded, made ready and drawn while the page waits."""
+        cache = os.path.join(self.scratch.name, "levels-cache")
+        os.makedirs(cache)
+        with served.Server(self.folder, "--most-events", "1", environment={"XDG_CACHE_HOME": cache}) as server:
+            self.page.goto(f"http://localhost:{server.port}/all_features/dump.bin.iket.html")
+            self.page.wait_for_url("**/dump.bin.iket.html?levels", timeout=60_000)
+            self.assert_shows_a_timeline(self.page)
+            self.assertTrue(self.page.evaluate("iket.remote"))
+            self.page.goto(f"http://localhost:{server.port}/all_features/dump.bin.iket.html?parts")
+            self.page.locator("a", has_text="all of it").click()
+            self.page.wait_for_url("**/dump.bin.iket.html?levels")
+            self.assert_shows_a_timeline(self.page)
+
     def test_index(self):
         page = self.open("/")
         rows = page.locator("tbody tr:not(.folder)")
