@@ -38,6 +38,7 @@ def decode(path, kind, *arguments):
 def same_for_any_jobs(path, *arguments):
     """Returns the files of one thread."""
     alone = {kind: decode(path, kind, "-j1", *arguments) for kind in ("pftrace", "pftrace.gz", "json")}
+    json.loads(alone["json"])
     for jobs in (2, 3):
         for kind, wanted in alone.items():
             if decode(path, kind, f"-j{jobs}", *arguments) != wanted:
@@ -194,6 +195,7 @@ def check_groups(folder):
     path = pathlib.Path(folder, "dump.bin")
     path.write_bytes(dump.dump(*chunks))
     same_for_any_jobs(path)
+    same_for_any_jobs(path, "--time", "1000000..20002000")
     found = differential.difference([str(path)])
     if found:
         sys.exit(f"not as the reference decoder reads it: {found}")
