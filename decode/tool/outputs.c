@@ -39,9 +39,14 @@ typedef struct progress {
 } progress;
 
 typedef struct writer {
+    const decode_job *job;
+    const decode_options *options;
+    const iket_trace *trace;
+    const iket_selection *selection;
     target targets[FILES];
     iket_gzip *gzip;
     progress progress;
+    char *summary; // for the page, owned; NULL: of a part of the trace there is none
 } writer;
 
 // ---- progress: only on a terminal, only past a second ---------------------------------------------------------------
@@ -162,17 +167,18 @@ static int open_targets(writer *w, const decode_job *job, const decode_options *
     return 0;
 }
 
-static int write_traces(writer *w, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_pftrace_facts *facts, iket_error *err) {
+static int write_traces(writer *w, iket_pftrace_facts *facts, iket_error *err) {
+    const decode_options *o = w->options;
     iket_sink sink;
     iket_flows flows = {.count = 0};
-    if (o->dag != NULL && iket_analyze_flows(&flows, trace, o->dag, err) != 0) return -1;
+    if (o->dag != NULL && iket_analyze_flows(&flows, w->trace, o->dag, err) != 0) return -1;
     if (w->targets[FILE_GZ].output != NULL && iket_gzip_open(&w->gzip, o->gzip_level, o->pool, to_file, &w->targets[FILE_GZ], err) != 0) {
         free(flows.ends);
         return -1;
     }
     int result = iket_sink_open(&sink, 0, to_traces, w, err);
     if (result == 0) {
-        result = iket_write_pftrace(trace, selection, o->dag != NULL ? &flows : NULL, o->pool, &sink, facts, err);
+        result = iket_write_pftrace(w->trace, w->selection, o->dag != NULL ? &flows : NULL, o->pool, &sink, facts, err);
         if (result == 0) result = iket_sink_close(&sink, err);
         if (result != 0) iket_sink_drop(&sink);
     }
@@ -182,10 +188,10 @@ static int write_traces(writer *w, const decode_options *o, const iket_trace *tr
     return result;
 }
 
-static int write_json(writer *w, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
+static int write_json(writer *w, iket_error *err) {
     iket_sink sink;
     IKET_TRY(iket_sink_open(&sink, 0, to_file, &w->targets[FILE_JSON], err));
-    int result = iket_write_json(trace, selection, o->pool, &sink, err);
+    int result = iket_write_json(w->trace, w->selection, w->options->pool, &sink, err);
     if (result == 0) result = iket_sink_close(&sink, err);
     if (result != 0) iket_sink_drop(&sink);
     return result;
@@ -204,7 +210,16 @@ static int summarise(const iket_trace *trace, char **json, iket_error *err) {
     return result;
 }
 
-static int write_page(writer *w, const decode_job *job, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
+// The summary is one thread's work, and a trace.json is bound by the kernel's copy of it: so both at once.
+static int write_json_or_summarise(void *context, size_t index, iket_error *err) {
+    writer *w = context;
+    if (index == 0) return w->targets[FILE_JSON].output != NULL ? write_json(w, err) : 0;
+    return w->targets[FILE_HTML].output != NULL && w->selection == NULL ? summarise(w->trace, &w->summary, err) : 0;
+}
+
+static int write_page(writer *w, iket_error *err) {
+    const decode_job *job = w->job;
+    const iket_trace *trace = w->trace;
     static const unsigned bits[] = {[FILE_PFTRACE] = IKET_PAGE_PFTRACE, [FILE_GZ] = IKET_PAGE_PFTRACE_GZ, [FILE_JSON] = IKET_PAGE_JSON};
     uint64_t sizes[FILE_HTML] = {0};
     iket_page_facts facts = {.title = trace->launch_count > 0 ? trace->strings[trace->launches[0].kernel] : job->base, .base = job->base};
@@ -222,24 +237,19 @@ static int write_page(writer *w, const decode_job *job, const iket_trace *trace,
     facts.pftrace_size = sizes[FILE_PFTRACE];
     facts.pftrace_gz_size = sizes[FILE_GZ];
     facts.json_size = sizes[FILE_JSON];
-    char *summary = NULL;
+    facts.summary_json = w->summary;
     iket_sink sink;
-    int result = selection == NULL ? summarise(trace, &summary, err) : 0; // a part of the trace is not what it says
-    facts.summary_json = summary;
-    if (result == 0) result = iket_sink_open(&sink, 0, to_file, &w->targets[FILE_HTML], err);
-    if (result == 0) {
-        result = iket_page_write(&sink, &facts, err);
-        if (result == 0) result = iket_sink_close(&sink, err);
-        if (result != 0) iket_sink_drop(&sink);
-    }
-    free(summary);
+    IKET_TRY(iket_sink_open(&sink, 0, to_file, &w->targets[FILE_HTML], err));
+    int result = iket_page_write(&sink, &facts, err);
+    if (result == 0) result = iket_sink_close(&sink, err);
+    if (result != 0) iket_sink_drop(&sink);
     return result;
 }
 
-static int write_all(writer *w, decode_outputs *outputs, const decode_job *job, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
-    if (w->targets[FILE_PFTRACE].output != NULL || w->targets[FILE_GZ].output != NULL) IKET_TRY(write_traces(w, o, trace, selection, &outputs->facts, err));
-    if (w->targets[FILE_JSON].output != NULL) IKET_TRY(write_json(w, o, trace, selection, err));
-    if (w->targets[FILE_HTML].output != NULL) IKET_TRY(write_page(w, job, trace, selection, err));
+static int write_all(writer *w, decode_outputs *outputs, iket_error *err) {
+    if (w->targets[FILE_PFTRACE].output != NULL || w->targets[FILE_GZ].output != NULL) IKET_TRY(write_traces(w, &outputs->facts, err));
+    IKET_TRY(iket_pool_run(w->options->pool, 2, write_json_or_summarise, w, err));
+    if (w->targets[FILE_HTML].output != NULL) IKET_TRY(write_page(w, err));
     for (int i = 0; i < FILES; i++) {
         if (w->targets[i].output == NULL) continue;
         IKET_TRY(iket_output_commit(&w->targets[i].output, err));
@@ -251,11 +261,12 @@ static int write_all(writer *w, decode_outputs *outputs, const decode_job *job, 
 }
 
 int decode_outputs_write(decode_outputs *outputs, const decode_job *job, const decode_options *o, const iket_trace *trace, const iket_selection *selection, iket_error *err) {
-    writer w = {.progress = {.on = o->progress && isatty(STDERR_FILENO)}};
+    writer w = {.job = job, .options = o, .trace = trace, .selection = selection, .progress = {.on = o->progress && isatty(STDERR_FILENO)}};
     clock_gettime(CLOCK_MONOTONIC, &w.progress.start);
     int result = choose_targets(w.targets, job, o, &outputs->kept_input, err);
     if (result == 0) result = open_targets(&w, job, o, err);
-    if (result == 0) result = write_all(&w, outputs, job, o, trace, selection, err);
+    if (result == 0) result = write_all(&w, outputs, err);
+    free(w.summary);
     end_progress(&w.progress);
     free_targets(w.targets);
     return result;
