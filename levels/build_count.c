@@ -9,27 +9,38 @@
 
 enum { LEAST_PART_BYTES = 8 << 20 };
 
+static int find_class(iket_levels_reader *reader, const iket_levels_packet_event *event, unsigned kind, int add, uint32_t *cls, iket_error *err) {
+    iket_levels_names *names = reader->names;
+    if (event->has & IKET_LEVELS_HAS_TEXT) {
+        if (add) return iket_levels_class_of(names, reader->text, kind, cls, err);
+        *cls = iket_levels_find_class(names, reader->text, kind);
+        return 0;
+    }
+    *cls = event->name > UINT32_MAX ? IKET_LEVELS_NONE : iket_levels_map_get(&names->class_of_iid, event->name * 8 + kind);
+    if (*cls != IKET_LEVELS_NONE) return 0;
+    uint32_t text = iket_levels_map_get(&names->name_of, event->name);
+    if (text == IKET_LEVELS_NONE) return iket_levels_refuse(reader, err, "event name %" PRIu64 " was never declared (the file is damaged)", event->name);
+    if (!add) return 0;
+    IKET_TRY(iket_levels_class_of(names, iket_levels_strings_get(&names->interned, text), kind, cls, err));
+    return iket_levels_map_set(&names->class_of_iid, event->name * 8 + kind, *cls, err);
+}
+
 int iket_levels_class_of_event(iket_levels_reader *reader, const iket_levels_packet_event *event, int add, uint32_t *cls, iket_error *err) {
     iket_levels_names *names = reader->names;
+    int is_small = event->category < IKET_LEVELS_MEMO_CATEGORIES && event->name < IKET_LEVELS_MEMO_NAMES && !(event->has & IKET_LEVELS_HAS_TEXT);
+    if (is_small && names->class_memo[event->category][event->name] != 0) {
+        *cls = names->class_memo[event->category][event->name] - 1u;
+        return 0;
+    }
     uint32_t kind = iket_levels_map_get(&names->category_of, event->category);
     if (kind == IKET_LEVELS_NONE) {
         if (event->category != 0) return iket_levels_refuse(reader, err, "event category %" PRIu64 " was never declared (the file is damaged)", event->category);
         kind = IKET_LEVELS_OTHER;
     }
-    if (event->has & IKET_LEVELS_HAS_TEXT) {
-        if (add) return iket_levels_class_of(names, reader->text, kind, cls, err);
-        *cls = iket_levels_find_class(names, reader->text, kind);
-    } else {
-        *cls = event->name > UINT32_MAX ? IKET_LEVELS_NONE : iket_levels_map_get(&names->class_of_iid, event->name * 8 + kind);
-        if (*cls != IKET_LEVELS_NONE) return 0;
-        uint32_t text = iket_levels_map_get(&names->name_of, event->name);
-        if (text == IKET_LEVELS_NONE) return iket_levels_refuse(reader, err, "event name %" PRIu64 " was never declared (the file is damaged)", event->name);
-        if (add) {
-            IKET_TRY(iket_levels_class_of(names, iket_levels_strings_get(&names->interned, text), kind, cls, err));
-            return iket_levels_map_set(&names->class_of_iid, event->name * 8 + kind, *cls, err);
-        }
-    }
-    return *cls != IKET_LEVELS_NONE ? 0 : iket_fail(err, "the file changed while it was read (try again)");
+    IKET_TRY(find_class(reader, event, kind, add, cls, err));
+    if (*cls == IKET_LEVELS_NONE) return iket_fail(err, "the file changed while it was read (try again)");
+    if (add && is_small) names->class_memo[event->category][event->name] = (uint16_t)(*cls + 1);
+    return 0;
 }
 
 // Room for one more lane of a track. What it has moves to a block of twice the size.

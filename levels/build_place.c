@@ -18,16 +18,23 @@ static int start_part(iket_levels_part *p, iket_levels_builder *b, const iket_le
     const iket_levels_names *names = &b->names;
     p->builder = b;
     p->lanes = calloc((size_t)b->lane_count + 1, sizeof *p->lanes);
-    p->depths = calloc(names->track_count + 1, sizeof *p->depths);
-    if (p->lanes == NULL || p->depths == NULL) return iket_fail(err, "out of memory (%" PRIu32 " lanes)", b->lane_count);
-    for (uint32_t lane = 0; lane < b->lane_count; lane++) p->lanes[lane].next = b->columns.lane_first[lane];
-    for (size_t i = 0; from != NULL && i < from->track_count; i++) {
-        p->depths[i] = from->tracks[i].depth;
+    p->tracks = calloc(names->track_count + 1, sizeof *p->tracks);
+    if (p->lanes == NULL || p->tracks == NULL) return iket_fail(err, "out of memory (%" PRIu32 " lanes)", b->lane_count);
+    for (uint32_t lane = 0; lane < b->lane_count; lane++) {
+        p->lanes[lane].next = b->columns.lane_first[lane];
+        p->lanes[lane].limit = b->columns.lane_first[lane + 1];
+    }
+    for (size_t i = 0; i < names->track_count; i++) {
         const iket_levels_track *track = &names->tracks[i];
-        if (track->node < 0 || b->nodes[track->node].kind == IKET_LEVELS_ROOT) continue;
+        int is_shown = track->node >= 0 && b->nodes[track->node].kind != IKET_LEVELS_ROOT;
+        p->tracks[i] = (iket_levels_place_track){.lane = is_shown ? b->nodes[track->node].lane : IKET_LEVELS_NONE, .lanes = track->lanes};
+    }
+    for (size_t i = 0; from != NULL && i < from->track_count; i++) {
+        p->tracks[i].depth = from->tracks[i].depth;
+        if (p->tracks[i].lane == IKET_LEVELS_NONE) continue;
         uint32_t open = open_lanes(from->tracks[i].depth, from->tracks[i].lanes);
         for (uint32_t d = 0; d < from->tracks[i].lanes; d++) {
-            iket_levels_place_lane *lane = &p->lanes[b->nodes[track->node].lane + d];
+            iket_levels_place_lane *lane = &p->lanes[p->tracks[i].lane + d];
             const iket_levels_slot *slot = &from->slots[from->tracks[i].slot + d];
             lane->open = lane->next + slot->open;
             lane->next += slot->count;
@@ -71,7 +78,7 @@ static int place_begin(iket_levels_part *p, iket_levels_reader *reader, const ik
     uint32_t cls;
     IKET_TRY(iket_levels_class_of_event(reader, event, 0, &cls, err));
     uint64_t row = at->next;
-    if (row >= c->lane_first[lane + depth + 1]) return iket_fail(err, "the file changed while it was read (try again)");
+    if (row >= at->limit) return iket_fail(err, "the file changed while it was read (try again)");
     at->next++;
     c->start[row] = c->end[row] = event->time;
     c->cls[row] = (uint16_t)cls;
@@ -115,25 +122,23 @@ static int place_end(iket_levels_part *p, const iket_levels_packet_event *event,
 
 static int place_event(void *context, iket_levels_reader *reader, const iket_levels_packet_event *event, iket_error *err) {
     iket_levels_part *p = context;
-    const iket_levels_track *track = &reader->names->tracks[event->track];
-    uint32_t *depth = &p->depths[event->track];
-    if (track->node < 0 || p->builder->nodes[track->node].kind == IKET_LEVELS_ROOT) return 0;
-    uint32_t lane = p->builder->nodes[track->node].lane;
+    iket_levels_place_track *track = &p->tracks[event->track];
+    if (track->lane == IKET_LEVELS_NONE) return 0;
     switch (event->type) {
     case IKET_LEVELS_END:
-        if (*depth == 0 || --*depth >= IKET_LEVELS_MAX_DEPTH) return 0;
-        if (*depth >= track->lanes) break;
-        return place_end(p, event, &p->lanes[lane + *depth], err);
+        if (track->depth == 0 || --track->depth >= IKET_LEVELS_MAX_DEPTH) return 0;
+        if (track->depth >= track->lanes) break;
+        return place_end(p, event, &p->lanes[track->lane + track->depth], err);
     case IKET_LEVELS_BEGIN:
-        if (*depth >= IKET_LEVELS_MAX_DEPTH) {
-            ++*depth;
+        if (track->depth >= IKET_LEVELS_MAX_DEPTH) {
+            track->depth++;
             return 0;
         }
-        if (*depth >= track->lanes) break;
-        return place_begin(p, reader, event, lane, (*depth)++, err);
+        if (track->depth >= track->lanes) break;
+        return place_begin(p, reader, event, track->lane, track->depth++, err);
     default:
         if (track->lanes == 0) break;
-        return place_begin(p, reader, event, lane, 0, err);
+        return place_begin(p, reader, event, track->lane, 0, err);
     }
     return iket_fail(err, "the file changed while it was read (try again)");
 }
@@ -204,7 +209,7 @@ int iket_levels_place(iket_levels_builder *b, iket_error *err) {
     for (size_t i = 0; i < IKET_LEVELS_PARTS; i++) {
         free(parts[i].lanes);
         free(parts[i].lane_first);
-        free(parts[i].depths);
+        free(parts[i].tracks);
         free(parts[i].late);
         free(parts[i].texts.data);
         free(parts[i].left.items);

@@ -10,6 +10,7 @@
 #include "levels/map.h"
 #include "levels/strings.h"
 
+enum { IKET_LEVELS_MEMO_CATEGORIES = 8, IKET_LEVELS_MEMO_NAMES = 1024 };
 enum { IKET_LEVELS_MAX_DEPTH = 512, IKET_LEVELS_NO_PLACE = 255, IKET_LEVELS_SMS_MOST = 4096 };
 
 typedef struct iket_levels_track {
@@ -40,6 +41,7 @@ typedef struct iket_levels_names {
     size_t class_count, class_capacity;
     iket_levels_map class_of;      // string * 8 + kind -> class
     iket_levels_map class_of_iid;  // iid * 8 + kind -> class
+    uint16_t class_memo[IKET_LEVELS_MEMO_CATEGORIES][IKET_LEVELS_MEMO_NAMES]; // by small iids, class + 1; 0: not yet
     iket_levels_track *tracks;
     size_t track_count, track_capacity;
     uint32_t *by_uuid;             // the small uuids: track + 1

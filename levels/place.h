@@ -7,9 +7,16 @@
 
 typedef struct iket_levels_place_lane {
     uint64_t next, open; // events: the next one's place, the open slice
+    uint64_t limit;      // past the lane's last event
     uint16_t cls;        // of the open slice
     uint8_t carried;     // the open slice was begun by the part before
 } iket_levels_place_lane;
+
+// The few numbers of a track that every event needs, close to one another.
+typedef struct iket_levels_place_track {
+    uint32_t lane, lanes; // IKET_LEVELS_NONE: the track is not shown
+    uint32_t depth;       // slices that are open
+} iket_levels_place_track;
 
 typedef struct iket_levels_late_end {
     uint64_t event, end;
@@ -29,7 +36,7 @@ typedef struct iket_levels_part {
     iket_levels_builder *builder;
     iket_levels_place_lane *lanes;
     uint64_t *lane_first;            // where the part began in every lane
-    uint32_t *depths;                // by track
+    iket_levels_place_track *tracks;
     uint64_t read;                   // how far its file is read, as the progress knows it
     uint64_t note_first, note_count; // its notes in the file
     iket_memory texts;               // what they name
