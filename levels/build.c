@@ -16,7 +16,8 @@
 
 // ---- the file -------------------------------------------------------------------------------------------------------
 
-static uint64_t align(uint64_t offset) { return (offset + 7) & ~UINT64_C(7); }
+// To cache lines, so that the columns are written by whole ones.
+static uint64_t align(uint64_t offset) { return (offset + 63) & ~UINT64_C(63); }
 
 int iket_levels_write_at(const iket_levels_builder *b, const void *data, uint64_t size, uint64_t offset, iket_error *err) {
     const char *from = data;

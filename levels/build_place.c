@@ -44,7 +44,7 @@ static int start_part(iket_levels_part *p, iket_levels_builder *b, const iket_le
     }
     p->note_first = from == NULL ? 0 : from->notes;
     p->read = from == NULL ? 0 : from->offset;
-    return 0;
+    return iket_levels_make_stages(p, err);
 }
 
 // ---- events ---------------------------------------------------------------------------------------------------------
@@ -55,9 +55,9 @@ static int add_note(iket_levels_part *p, uint64_t event, uint32_t kind, uint64_t
     return 0;
 }
 
-static int note_begin(iket_levels_part *p, iket_levels_reader *reader, const iket_levels_packet_event *event, uint64_t row, iket_error *err) {
+static int note_begin(iket_levels_part *p, iket_levels_reader *reader, const iket_levels_packet_event *event, uint64_t row, uint8_t *flags, iket_error *err) {
     if (event->has & IKET_LEVELS_HAS_RECORDED) {
-        p->builder->columns.flags[row] |= IKET_LEVELS_RECORDED_AT;
+        *flags |= IKET_LEVELS_RECORDED_AT;
         IKET_TRY(add_note(p, row, IKET_LEVELS_NOTE_BEGIN_RECORDED, event->recorded, 0, err));
     }
     if (event->has & IKET_LEVELS_HAS_EXTRA) {
@@ -73,32 +73,33 @@ static int note_begin(iket_levels_part *p, iket_levels_reader *reader, const ike
 }
 
 static int place_begin(iket_levels_part *p, iket_levels_reader *reader, const iket_levels_packet_event *event, uint32_t lane, uint32_t depth, iket_error *err) {
-    iket_levels_columns *c = &p->builder->columns;
     iket_levels_place_lane *at = &p->lanes[lane + depth];
+    int is_instant = event->type == IKET_LEVELS_AT_ONCE, has_payload = (event->has & IKET_LEVELS_HAS_PAYLOAD) != 0;
     uint32_t cls;
     IKET_TRY(iket_levels_class_of_event(reader, event, 0, &cls, err));
     uint64_t row = at->next;
     if (row >= at->limit) return iket_fail(err, "the file changed while it was read (try again)");
+    if (at->stage != IKET_LEVELS_NONE) {
+        if (row % IKET_LEVELS_STAGED == 0 && at->staged > 0) iket_levels_flush_lane(p, at);
+        at->staged++;
+    }
     at->next++;
-    c->start[row] = c->end[row] = event->time;
-    c->cls[row] = (uint16_t)cls;
-    c->parent_cls[row] = event->type == IKET_LEVELS_BEGIN && depth > 0 ? at[-1].cls : IKET_LEVELS_NO_CLASS;
-    if (event->type == IKET_LEVELS_AT_ONCE) {
-        c->flags[row] = IKET_LEVELS_INSTANT;
-    } else {
+    iket_levels_cells cells = iket_levels_cells_of(p, at, row);
+    *cells.start = *cells.end = event->time;
+    *cells.cls = (uint16_t)cls;
+    *cells.parent_cls = !is_instant && depth > 0 ? at[-1].cls : IKET_LEVELS_NO_CLASS;
+    *cells.flags = is_instant ? IKET_LEVELS_INSTANT : 0;
+    *cells.payload = has_payload ? event->payload : 0;
+    *cells.payload_type = has_payload ? event->payload_type : IKET_LEVELS_NO_PAYLOAD;
+    if (!is_instant) {
         at->open = row;
         at->cls = (uint16_t)cls;
         at->carried = 0;
     }
-    if (event->has & IKET_LEVELS_HAS_PAYLOAD) {
-        c->payload[row] = event->payload;
-        c->payload_type[row] = event->payload_type;
-    }
-    return event->has & ~(unsigned)IKET_LEVELS_HAS_PAYLOAD ? note_begin(p, reader, event, row, err) : 0;
+    return event->has & ~(unsigned)IKET_LEVELS_HAS_PAYLOAD ? note_begin(p, reader, event, row, cells.flags, err) : 0;
 }
 
 static int place_end(iket_levels_part *p, const iket_levels_packet_event *event, const iket_levels_place_lane *at, iket_error *err) {
-    iket_levels_columns *c = &p->builder->columns;
     uint64_t row = at->open;
     unsigned flags = 0;
     if (event->has & IKET_LEVELS_HAS_END_PAYLOAD) {
@@ -115,8 +116,9 @@ static int place_end(iket_levels_part *p, const iket_levels_packet_event *event,
         p->late[p->late_count++] = (iket_levels_late_end){.event = row, .end = event->time, .flags = (uint8_t)flags};
         return 0;
     }
-    c->end[row] = event->time;
-    if (flags != 0) c->flags[row] = (uint8_t)(c->flags[row] | flags);
+    iket_levels_cells cells = iket_levels_cells_of(p, at, row);
+    *cells.end = event->time;
+    if (flags != 0) *cells.flags = (uint8_t)(*cells.flags | flags);
     return 0;
 }
 
@@ -164,6 +166,9 @@ static int read_part(void *context, size_t index, iket_error *err) {
     int result = iket_levels_reader_open(&reader, b->options->input, from == NULL ? 0 : from->offset, from == NULL ? 0 : from->time, err);
     if (result == 0) result = iket_levels_reader_run(&reader, err);
     iket_levels_reader_close(&reader);
+    for (uint32_t lane = 0; lane < b->lane_count; lane++) {
+        if (p->lanes[lane].staged > 0) iket_levels_flush_lane(p, &p->lanes[lane]);
+    }
     return result;
 }
 
@@ -210,6 +215,7 @@ int iket_levels_place(iket_levels_builder *b, iket_error *err) {
         free(parts[i].lanes);
         free(parts[i].lane_first);
         free(parts[i].tracks);
+        free(parts[i].stages);
         free(parts[i].late);
         free(parts[i].texts.data);
         free(parts[i].left.items);

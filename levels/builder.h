@@ -5,6 +5,7 @@
 //     build_count.c    pass 1: names, tracks, lengths of lanes
 //     build_nodes.c    tracks to nodes and lanes
 //     build_place.c    pass 2: events to their places, by several threads from several points of the file
+//     build_stage.c    on their way there, in the processor's cache
 //     build_join.c     what few events have, from these threads together
 //     build_sums.c     totals by class, categories, roles
 //     build_tables.c   the answer "tables"

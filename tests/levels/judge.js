@@ -32,7 +32,9 @@ function same(what, ours, theirs) {
 }
 function sameList(what, ours, theirs) {
   same(`${what}.length`, ours.length, theirs.length);
-  for (let i = 0; i < theirs.length && differences < 10; i++) same(`${what}[${i}]`, Number(ours[i]), Number(theirs[i]));
+  for (let i = 0; i < theirs.length && differences < 10; i++) {
+    if (ours[i] !== theirs[i]) same(`${what}[${i}]`, Number(ours[i]), Number(theirs[i]));
+  }
 }
 const sameJson = (what, ours, theirs) => same(what, JSON.stringify(ours), JSON.stringify(theirs));
 
@@ -78,7 +80,7 @@ function compareColumns(file, trace) {
   sameList('lane_active', file.lane_active, trace.active);
   const columns = { start: 'start', end: 'end', cls: 'cls', parent_cls: 'parentCls', flags: 'flags', payload_type: 'payloadType' };
   for (const [ours, theirs] of Object.entries(columns)) sameList(ours, file[ours], events[theirs]);
-  for (let i = 0; i < events.count && differences < 10; i++) same(`payload[${i}]`, file.payload[i], trace.payload64[i]);
+  for (let i = 0; i < events.count && differences < 10; i++) if (file.payload[i] !== trace.payload64[i]) same(`payload[${i}]`, file.payload[i], trace.payload64[i]);
   sameList('arrow', file.arrow, trace.arrows);
 }
 
@@ -194,7 +196,7 @@ function compareBins(file, trace) {
     same(`bins of node ${w.node}`, levels, 2 * bins - 1);
     const near = (w.to - w.from) * 1e-3 / bins;
     for (; bins >= 1; bins /= 2) {
-      sums.forEach((sum, c) => Math.abs(sum - file.bin[place + c]) > near * Math.max(1, sum / near / 1000) && same(`node ${w.node}: bin ${c >> 4} of ${bins}, category ${c & 15}`, file.bin[place + c], sum));
+      sums.forEach((sum, c) => Math.abs(sum - file.bin[place + c]) > near * Math.max(1, Math.abs(sum) / near / 1000) && same(`node ${w.node}: bin ${c >> 4} of ${bins}, category ${c & 15}`, file.bin[place + c], sum));
       place += bins * 16;
       sums = Float64Array.from({ length: bins * 8 }, (_, c) => sums[(c >> 4) * 32 + (c & 15)] + sums[(c >> 4) * 32 + 16 + (c & 15)]);
     }

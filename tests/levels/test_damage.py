@@ -7,6 +7,7 @@ import pathlib
 import sys
 import tempfile
 
+from packets import CLOCK, HEAD, ROOT, begin, end, event, field, named, names, packet, track
 from traces import FIXTURES, decode, judge, make
 
 
@@ -15,73 +16,36 @@ def check(condition, what):
         sys.exit(what)
 
 
-def varint(value):
-    out = bytearray()
-    while value >= 128:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out) + bytes([value])
-
-
-def field(number, content):
-    """A number, or bytes with their length."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def packet(*fields):
-    return field(1, b"".join(fields))
-
-
-def named(iid, text):
-    return field(1, iid) + field(2, text)
-
-
-CLOCK = field(6, field(1, field(1, 64) + field(2, 1796096489335662304)))
-NAMES = field(12, field(1, named(1, b"range")) + field(2, named(1, b"a")))
-HEAD = packet(CLOCK, NAMES)
-ROOT = packet(field(60, field(1, 2) + field(2, b"Launches")))
-
-
-def event(*fields, time=0):
-    return packet(field(8, time), field(11, b"".join(fields)))
-
-
-def begin(track=2, name=1, category=1):
-    return event(field(3, category), field(9, 1), field(10, name), field(11, track))
-
-
 REFUSED = {
     "empty": (b"", "the file is empty"),
     "json": (b'{"traceEvents": []}', "byte 0x0: a packet should begin here"),
-    "no_clock": (packet(NAMES), "no clock snapshot"),
+    "no_clock": (packet(names([b"range"])), "no clock snapshot"),
     "no_tracks": (HEAD, 'no track "Launches"'),
     "huge_packet": (HEAD + b"\x0a\xff\xff\xff\xff\xff\xff", "over 32 GB"),
     "long_number": (HEAD + packet(b"\x40" + b"\xff" * 10 + b"\x01"), "longer than ten bytes"),
     "past_its_end": (HEAD + packet(b"\x5a\x7f"), "a field reaches past the end"),
     "cut_number": (HEAD + packet(b"\x40\xff"), "ends in the middle of a field"),
     "wire_type": (HEAD + packet(b"\x0f"), "wire type 7"),
-    "own_parent": (HEAD + packet(field(60, field(1, 5) + field(5, 5))), "no number of its own"),
+    "own_parent": (HEAD + track(5, b"", 5), "no number of its own"),
     "no_name": (HEAD + ROOT + begin(name=9), "event name 9 was never declared"),
-    "too_deep": (HEAD + ROOT + b"".join(packet(field(60, field(1, 3 + i) + field(5, 2 + i))) for i in range(40)), "more than 32 deep"),
+    "too_deep": (HEAD + ROOT + b"".join(track(3 + i, b"", 2 + i) for i in range(40)), "more than 32 deep"),
 }
 
 STRICTER = {  # the page reads these: it need not read the file twice, and has no binary searches over unsorted times
     "no_category": (HEAD + ROOT + begin(category=7), "category 7 was never declared"),
     "two_traces": (HEAD + ROOT + packet(field(12, field(2, named(1, b"b")))), "decode them apart"),
-    "far_time": (HEAD + ROOT + event(field(9, 2), time=1 << 60), "more than 104 days"),
+    "far_time": (HEAD + ROOT + end(time=1 << 60), "more than 104 days"),
 }
 
 READ = {  # odd, but read by both
     "a_root_alone": HEAD + ROOT,
-    "an_end_too_many": HEAD + ROOT + packet(field(60, field(1, 3) + field(2, b"k") + field(5, 2))) + packet(field(60, field(1, 4) + field(2, b"launch 0") + field(5, 3)))
-    + event(field(9, 2), field(11, 4)) + begin(4) + event(field(9, 2), field(11, 4), time=5) + begin(77),
-    "deep_ranges": HEAD + ROOT + packet(field(60, field(1, 3) + field(2, b"k") + field(5, 2))) + packet(field(60, field(1, 4) + field(2, b"launch -1 2 3") + field(5, 3)))
-    + begin(4) * 600 + event(field(9, 2), field(11, 4), time=7) * 590,
-    "no_utf8": HEAD + ROOT + packet(field(60, field(1, 3) + field(2, b"k\xff") + field(5, 2))) + packet(field(60, field(1, 4) + field(2, b"x") + field(5, 3))) + begin(4),
-    "large_uuids": HEAD + ROOT + packet(field(60, field(1, 1 << 40) + field(2, b"k") + field(5, 2)))
-    + b"".join(packet(field(60, field(1, (1 << 20) + i) + field(2, b"launch %d" % i) + field(5, 1 << 40) + field(12, 5000 - i))) for i in range(5000)) + begin((1 << 20) + 4999),
+    "an_end_too_many": HEAD + ROOT + track(3, b"k", 2) + track(4, b"launch 0", 3)
+    + end(4) + begin(4) + end(4, time=5) + begin(77),
+    "deep_ranges": HEAD + ROOT + track(3, b"k", 2) + track(4, b"launch -1 2 3", 3)
+    + begin(4) * 600 + end(4, time=7) * 590,
+    "no_utf8": HEAD + ROOT + track(3, b"k\xff", 2) + track(4, b"x", 3) + begin(4),
+    "large_uuids": HEAD + ROOT + track(1 << 40, b"k", 2)
+    + b"".join(track((1 << 20) + i, b"launch %d" % i, 1 << 40, 5000 - i) for i in range(5000)) + begin((1 << 20) + 4999),
 }
 
 
