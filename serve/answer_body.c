@@ -75,16 +75,17 @@ void iket_answer_body_pack(iket_answer_body *body) {
     size_t size = body->memory.used, room = size - size / 8;
     if (body->fd >= 0 || size < PACKED_FROM) return;
     struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(PACK_LEVEL);
-    uint8_t *packed = malloc(room), *fitted;
+    uint8_t *packed = malloc(room);
     size_t length = compressor != NULL && packed != NULL ? libdeflate_gzip_compress(compressor, body->memory.data, size, packed, room) : 0;
     libdeflate_free_compressor(compressor);
     if (length == 0) {
         free(packed);
         return;
     }
-    fitted = realloc(packed, length);
     forget_memory(body);
-    body->memory = (iket_memory){.data = fitted != NULL ? fitted : packed, .used = length, .capacity = length};
+    body->memory.data = realloc(packed, length);
+    if (body->memory.data == NULL) body->memory.data = packed;
+    body->memory.used = body->memory.capacity = length;
     atomic_fetch_add(body->total, length);
     body->size = length;
     body->is_packed = 1;

@@ -55,14 +55,14 @@ static void pack_tables(iket_opened_file *file) {
     if (size < PACKED_FROM || size > PACKED_MOST) return;
     struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(PACK_LEVEL);
     size_t room = size - size / 8; // more does not pay
-    uint8_t *packed = malloc(room), *fitted;
+    uint8_t *packed = malloc(room);
     if (compressor != NULL && packed != NULL) file->packed_size = libdeflate_gzip_compress(compressor, levels->tables_json, size, packed, room);
-    if (file->packed_size > 0 && (fitted = realloc(packed, file->packed_size)) != NULL) packed = fitted;
-    if (file->packed_size == 0) {
+    if (file->packed_size > 0) {
+        file->packed = realloc(packed, file->packed_size);
+        if (file->packed == NULL) file->packed = packed;
+    } else {
         free(packed);
-        packed = NULL;
     }
-    file->packed = packed;
     libdeflate_free_compressor(compressor);
 }
 

@@ -377,7 +377,7 @@ static struct MHD_Response *refuse(iket_question *q) {
 
 enum MHD_Result iket_question_reply(const iket_request *request, iket_question *q) {
     int is_packed = q->is_packed;
-    iket_validators validators;
+    iket_validators validators = {.modified_time = 0};
     iket_request asked = *request;
     asked.allowed_origin = q->allowed_origin;
     iket_clients_go_on(request->clients, request->client);
