@@ -45,7 +45,10 @@ int iket_replay_resume(iket_replay *r, const iket_mark *mark, iket_error *err) {
     r->tokens = tokens;
     r->stack_capacity = stack_capacity;
     r->token_capacity = token_capacity;
-    if (result != 0) return -1;
+    if (result != 0) {
+        free(first_is_end);
+        return -1;
+    }
     if (from->depth > 0) memcpy(stack, from->stack, from->depth * sizeof *stack);
     if (from->token_count > 0) memcpy(tokens, from->tokens, from->token_count * sizeof *tokens);
     if (first_is_end != NULL) memcpy(first_is_end, from->first_is_end, seen);
