@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run_on_gpu.sh OUT [PART...]: builds the recorder for this machine's GPU, then checks and measures it. Parts: test,
-# examples, bench, sanitize; all without one. Leaves log.txt, the tools' logs and small dumps in OUT. For whoever owns a
-# GPU: needs nvcc and cmake, for sanitize compute-sanitizer. IKET_BUILD=DIR uses a build that is there.
+# examples, bench (cycles an event), gemm (what a matrix product loses), drain (pool to file), sanitize; all without one.
+# Leaves log.txt, the tools' logs and small dumps in OUT. For whoever owns a GPU: needs nvcc and cmake, for sanitize
+# compute-sanitizer. IKET_BUILD=DIR uses a build that is there, IKET_DRAIN_DIRS="DIR..." are where drains write (/dev/shm
+# and the folder of temporary files).
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:?usage: run_on_gpu.sh OUT [PART...]}
 shift
-parts=${*:-test examples bench sanitize}
+parts=${*:-test examples bench gemm drain sanitize}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
@@ -48,6 +50,8 @@ if wants examples; then
     for example in minimal payload_minimal all_features warp_gemm; do
         IKET_OUTPUT_DIR=$work/example_$example run 30 "$build/examples/iket-example-$example"
     done
+    IKET_OUTPUT_DIR=$work/example_keep_last IKET_KEEP=last IKET_FIRST_LANE_BYTES=64 IKET_OTHER_LANE_BYTES=96 \
+        run 30 "$build/examples/iket-example-all_features"
     run 60 "$build/examples/iket-example-warp_gemm" 4096
     IKET_OUTPUT_DIR=$work/large IKET_POOL_BYTES=4G run 60 "$build/examples/iket-example-warp_gemm" 4096
     rm -rf "$work/large"
@@ -57,12 +61,25 @@ if wants bench; then
     mkdir "$work/bench"
     run 120 "$build/bench/iket-bench" "$work/bench"
 fi
+if wants gemm; then
+    say "## gemm"
+    mkdir "$work/gemm"
+    run 200 "$build/bench/iket-bench-gemm" "$work/gemm"
+fi
+if wants drain; then
+    say "## drain"
+    for place in ${IKET_DRAIN_DIRS:-/dev/shm "$work"}; do
+        folder=$(mktemp -d "$place/iket-drain-XXXXXX")
+        run 120 "$build/bench/iket-bench-drain" "$folder"
+        rm -rf "$folder"
+    done
+fi
 if wants sanitize; then
     say "## compute-sanitizer"
     for tool in memcheck racecheck; do
         mkdir "$work/san_$tool"
         timeout -k 5 80 compute-sanitizer --tool $tool --error-exitcode 9 "$build/test/iket-gpu-test" "$work/san_$tool" names_ payloads \
-            divergence form_b streams odd_blocks other_lane full_pool capacity silent > "$out/$tool.log" 2>&1
+            divergence form_b streams odd_blocks other_lane full_pool capacity silent keep_last_narrow > "$out/$tool.log" 2>&1
         say "$tool, test: status $?: $(grep -E ' passed, |SUMMARY' "$out/$tool.log" | tr '\n' ' ')"
         IKET_OUTPUT_DIR=$work/san_gemm_$tool timeout -k 5 40 compute-sanitizer --tool $tool --error-exitcode 9 \
             "$build/examples/iket-example-warp_gemm" > "$out/$tool-gemm.log" 2>&1

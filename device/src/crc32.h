@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// crc32.h: the CRC-32 of zlib, so that the runtime needs no library but CUDA's.
+// crc32.h: the CRC-32 of sections and chunks, zlib's. The recorder links nothing but CUDA.
 #ifndef IKET_DEVICE_CRC32_H
 #define IKET_DEVICE_CRC32_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-uint32_t rec_crc32(const void *bytes, size_t length);
+// The CRC of bytes that follow others whose CRC is given; 0 where there are none.
+uint32_t rec_crc32(uint32_t before, const void *bytes, size_t length);
 
 #endif

@@ -77,8 +77,10 @@ int device_info_json(const struct iket_session *session, char **json, struct ike
     buffer_print(&out, ", \"smCount\": %d, \"computeCapability\": \"%d.%d\", \"driverVersion\": \"%d.%d\", \"runtimeVersion\": \"%d.%d\"",
                  properties.multiProcessorCount, properties.major, properties.minor, driver / 1000, driver % 1000 / 10,
                  runtime / 1000, runtime % 1000 / 10);
-    buffer_print(&out, ", \"device\": %d, \"timerStepNs\": %llu, \"poolBytes\": %zu, \"poolPlace\": \"%s\", \"hostName\": ", session->device,
-                 (unsigned long long)step, session->options.pool_bytes, session->options.pool_place == IKET_POOL_PINNED ? "pinned" : "device");
+    buffer_print(&out, ", \"device\": %d, \"timerStepNs\": %llu, \"poolBytes\": %zu, \"poolPlace\": \"%s\", \"keep\": \"%s\", \"hostName\": ",
+                 session->device, (unsigned long long)step, session->options.pool_bytes,
+                 session->options.pool_place == IKET_POOL_PINNED ? "pinned" : "device",
+                 session->options.keep == IKET_KEEP_LAST ? "last" : "first");
     buffer_json_string(&out, host);
     if (place.rank >= 0) buffer_print(&out, ", \"rank\": %d", place.rank);
     if (place.local_rank >= 0) buffer_print(&out, ", \"localRank\": %d", place.local_rank);

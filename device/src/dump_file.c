@@ -5,29 +5,43 @@
 #include "crc32.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static const unsigned char padding[8];
+enum { PIECES_A_CALL = 1024 };
 
-static int write_bytes(struct dump_file *dump, const void *bytes, size_t length, struct iket_recorder_error *error) {
-    if (length == 0 || fwrite(bytes, 1, length, dump->file) == length) return 0;
-    return rec_fail(error, "%s: cannot write: %s", dump->path_partial, strerror(errno));
+static unsigned char padding[8];
+
+// Writes all of the pieces, which are used up. What comes after a failure would stand in the wrong place: it fails, too.
+static int write_pieces(struct dump_file *dump, struct iovec *pieces, size_t count, struct iket_recorder_error *error) {
+    if (dump->failed) return rec_fail(error, "%s: an earlier write failed", dump->path_partial);
+    while (count > 0) {
+        ssize_t written = writev(dump->file, pieces, (int)(count < PIECES_A_CALL ? count : PIECES_A_CALL));
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) {
+            dump->failed = 1;
+            return rec_fail(error, "%s: cannot write: %s", dump->path_partial, strerror(errno));
+        }
+        size_t left = (size_t)written;
+        while (count > 0 && left >= pieces->iov_len) left -= pieces->iov_len, pieces++, count--;
+        if (left > 0) pieces->iov_base = (unsigned char *)pieces->iov_base + left, pieces->iov_len -= left;
+    }
+    return 0;
 }
 
 static void put32(unsigned char *to, uint32_t value) { memcpy(to, &value, 4); }
 static void put64(unsigned char *to, uint64_t value) { memcpy(to, &value, 8); }
 
-static int write_section_header(struct dump_file *dump, const char *type, uint32_t crc, uint64_t bytes, uint32_t items,
-                                struct iket_recorder_error *error) {
-    unsigned char header[24] = {0};
+static void section_header(unsigned char header[24], const char *type, uint32_t crc, uint64_t bytes, uint32_t items) {
+    memset(header, 0, 24);
     memcpy(header, type, 4);
     put32(header + 4, crc);
     put64(header + 8, bytes);
     put32(header + 16, items);
-    return write_bytes(dump, header, sizeof header, error);
 }
 
 static int write_file_header(struct dump_file *dump, uint64_t context_id, struct iket_recorder_error *error) {
@@ -41,11 +55,12 @@ static int write_file_header(struct dump_file *dump, uint64_t context_id, struct
     put32(header + 24, (uint32_t)getpid());
     put64(header + 32, context_id);
     put32(header + 40, 65536);
-    return write_bytes(dump, header, sizeof header, error);
+    struct iovec piece = {header, sizeof header};
+    return write_pieces(dump, &piece, 1, error);
 }
 
 int dump_open(struct dump_file *dump, const char *path, int overwrite, uint64_t context_id, struct iket_recorder_error *error) {
-    *dump = (struct dump_file){0};
+    *dump = (struct dump_file){.file = -1};
     if (!overwrite && access(path, F_OK) == 0)
         return rec_fail(error, "%s: exists already (choose another directory, or set overwrite)", path);
     size_t length = strlen(path) + 32;
@@ -57,8 +72,8 @@ int dump_open(struct dump_file *dump, const char *path, int overwrite, uint64_t 
     }
     snprintf(dump->path, length, "%s", path);
     snprintf(dump->path_partial, length, "%s.partial-%ld", path, (long)getpid());
-    dump->file = fopen(dump->path_partial, "wbx");
-    if (dump->file == NULL) {
+    dump->file = open(dump->path_partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (dump->file < 0) {
         rec_fail(error, "%s: cannot be written: %s", dump->path_partial, strerror(errno));
         dump_discard(dump);
         return -1;
@@ -72,55 +87,43 @@ int dump_open(struct dump_file *dump, const char *path, int overwrite, uint64_t 
 
 int dump_section(struct dump_file *dump, const char *type, uint32_t items, const void *payload, size_t bytes,
                  struct iket_recorder_error *error) {
-    REC_TRY(write_section_header(dump, type, rec_crc32(payload, bytes), bytes, items, error));
-    REC_TRY(write_bytes(dump, payload, bytes, error));
-    return write_bytes(dump, padding, (8 - bytes % 8) % 8, error);
+    unsigned char header[24];
+    section_header(header, type, rec_crc32(0, payload, bytes), bytes, items);
+    struct iovec pieces[3] = {{header, sizeof header}, {(void *)(uintptr_t)payload, bytes}, {padding, (8 - bytes % 8) % 8}};
+    return write_pieces(dump, pieces, 3, error);
 }
 
-int dump_warp_begin(struct dump_file *dump, struct iket_recorder_error *error) {
-    dump->section_start = ftell(dump->file);
-    dump->section_items = 0;
-    if (dump->section_start < 0) return rec_fail(error, "%s: ftell: %s", dump->path_partial, strerror(errno));
-    return write_section_header(dump, "WARP", 0, 0, 0, error);
+int dump_warps(struct dump_file *dump, struct iovec *pieces, size_t count, uint64_t bytes, uint32_t items,
+               struct iket_recorder_error *error) {
+    unsigned char header[24];
+    section_header(header, "WARP", 0, bytes, items);
+    pieces[0] = (struct iovec){header, sizeof header};
+    return write_pieces(dump, pieces, count, error);
 }
 
-int dump_warp_chunk(struct dump_file *dump, const void *header, const void *records, size_t record_bytes,
-                    struct iket_recorder_error *error) {
-    dump->section_items++;
-    REC_TRY(write_bytes(dump, header, 128, error));
-    REC_TRY(write_bytes(dump, records, record_bytes, error));
-    return write_bytes(dump, padding, (8 - record_bytes % 8) % 8, error);
-}
-
-int dump_warp_end(struct dump_file *dump, struct iket_recorder_error *error) {
-    long end = ftell(dump->file);
-    if (end < 0 || fseek(dump->file, dump->section_start, SEEK_SET) != 0)
-        return rec_fail(error, "%s: seek: %s", dump->path_partial, strerror(errno));
-    if (dump->section_items == 0) return 0;
-    REC_TRY(write_section_header(dump, "WARP", 0, (uint64_t)(end - dump->section_start - 24), dump->section_items, error));
-    if (fseek(dump->file, end, SEEK_SET) != 0) return rec_fail(error, "%s: seek: %s", dump->path_partial, strerror(errno));
-    return 0;
+static void forget(struct dump_file *dump) {
+    free(dump->path);
+    free(dump->path_partial);
+    *dump = (struct dump_file){.file = -1};
 }
 
 int dump_commit(struct dump_file *dump, struct iket_recorder_error *error) {
-    int failed = ferror(dump->file) != 0 || fflush(dump->file) != 0;
-    failed |= fclose(dump->file) != 0;
-    dump->file = NULL;
+    int failed = close(dump->file) != 0 || dump->failed;
+    dump->file = -1;
     if (failed || rename(dump->path_partial, dump->path) != 0) {
         rec_fail(error, "%s: cannot be completed: %s", dump->path, strerror(errno));
-        dump_discard(dump);
+        unlink(dump->path_partial);
+        forget(dump);
         return -1;
     }
-    free(dump->path);
-    free(dump->path_partial);
-    *dump = (struct dump_file){0};
+    forget(dump);
     return 0;
 }
 
 void dump_discard(struct dump_file *dump) {
-    if (dump->file != NULL) fclose(dump->file);
-    if (dump->file != NULL) unlink(dump->path_partial);
-    free(dump->path);
-    free(dump->path_partial);
-    *dump = (struct dump_file){0};
+    if (dump->file >= 0) {
+        close(dump->file);
+        unlink(dump->path_partial);
+    }
+    forget(dump);
 }

@@ -7,14 +7,13 @@
 
 #include "failure.h"
 
-#include <stdio.h>
+#include <sys/uio.h>
 
 struct dump_file {
-    FILE *file;
+    int file;           // -1: none
+    int failed;         // a write did
     char *path;         // owned: the final name
     char *path_partial; // owned: the name until then
-    long section_start; // of the section that is open
-    uint32_t section_items;
 };
 
 int dump_open(struct dump_file *dump, const char *path, int overwrite, uint64_t context_id, struct iket_recorder_error *error);
@@ -23,11 +22,10 @@ int dump_open(struct dump_file *dump, const char *path, int overwrite, uint64_t 
 int dump_section(struct dump_file *dump, const char *type, uint32_t items, const void *payload, size_t bytes,
                  struct iket_recorder_error *error);
 
-// A WARP section of chunks, whose number and bytes are filled in at its end. Without chunks nothing is written.
-int dump_warp_begin(struct dump_file *dump, struct iket_recorder_error *error);
-int dump_warp_chunk(struct dump_file *dump, const void *header, const void *records, size_t record_bytes,
-                    struct iket_recorder_error *error);
-int dump_warp_end(struct dump_file *dump, struct iket_recorder_error *error);
+// A WARP section of so many chunks, which together have so many bytes, a multiple of 8. Its pieces follow the first,
+// which takes the section's header; all are used up.
+int dump_warps(struct dump_file *dump, struct iovec *pieces, size_t count, uint64_t bytes, uint32_t items,
+               struct iket_recorder_error *error);
 
 // Closes the file and gives it its name; discard removes it instead. Both leave dump empty.
 int dump_commit(struct dump_file *dump, struct iket_recorder_error *error);

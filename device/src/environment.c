@@ -44,6 +44,14 @@ static size_t bytes_of(const char *name, size_t otherwise) {
     return (size_t)value << shift;
 }
 
+static int keep_of_environment(void) {
+    const char *text = getenv("IKET_KEEP");
+    if (text != NULL && strcmp(text, "last") == 0) return IKET_KEEP_LAST;
+    if (text != NULL && *text != 0 && strcmp(text, "first") != 0)
+        fprintf(stderr, "iket: IKET_KEEP=%s is neither first nor last; first is used\n", text);
+    return IKET_KEEP_FIRST;
+}
+
 static int add_folder(char *path, size_t size, const char *format, int number) {
     size_t length = strlen(path);
     int added = snprintf(path + length, size - length, format, number);
@@ -83,6 +91,7 @@ static void make_session(int device, int several) {
     const char *place = getenv("IKET_POOL");
     char path[2048];
     options.overwrite = bytes_of("IKET_OVERWRITE", 0) != 0;
+    options.keep = keep_of_environment();
     if (output_directory(path, sizeof path, device, several, options.overwrite) != 0) {
         fprintf(stderr, "iket: IKET_OUTPUT_DIR: %s: %s; nothing is recorded\n", path, strerror(errno));
         return;
@@ -113,8 +122,8 @@ static void finish_session(int device) {
         fprintf(stderr, "iket: device %d: no warp recorded anything: no annotated kernel ran there (IKET_DEVICE chooses the device)\n", device);
     else if (report.advice[0] != 0) say(report.advice);
     else if (verbose())
-        fprintf(stderr, "iket: device %d: %llu warps, %llu bytes of records\n", device, (unsigned long long)report.warps,
-                (unsigned long long)report.record_bytes);
+        fprintf(stderr, "iket: device %d: %llu warps, %llu bytes of records, %llu events overwritten by newer ones\n", device,
+                (unsigned long long)report.warps, (unsigned long long)report.record_bytes, (unsigned long long)report.overwritten_events);
     iket_session_destroy(sessions[device], NULL);
     sessions[device] = NULL;
 }

@@ -14,9 +14,24 @@ namespace {
 
 constexpr unsigned block_threads = 128;
 
+__device__ uint64_t time_now() {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+// Several loads of a thread are on their way at a time, so that a block alone moves more than the bus does.
 __device__ void copy(unsigned char *to, const unsigned char *from, uint32_t bytes) {
-    for (uint32_t at = threadIdx.x * 16; at < bytes; at += block_threads * 16)
-        *reinterpret_cast<uint4 *>(to + at) = __ldcg(reinterpret_cast<const uint4 *>(from + at));
+    constexpr uint32_t stride = block_threads * 16, batch = 4;
+    uint32_t at = threadIdx.x * 16;
+    for (; at + (batch - 1) * stride < bytes; at += batch * stride) {
+        uint4 pieces[batch];
+#pragma unroll
+        for (uint32_t i = 0; i < batch; i++) pieces[i] = __ldcg(reinterpret_cast<const uint4 *>(from + at + i * stride));
+#pragma unroll
+        for (uint32_t i = 0; i < batch; i++) *reinterpret_cast<uint4 *>(to + at + i * stride) = pieces[i];
+    }
+    for (; at < bytes; at += stride) *reinterpret_cast<uint4 *>(to + at) = __ldcg(reinterpret_cast<const uint4 *>(from + at));
 }
 
 __device__ void zero(unsigned char *to, uint32_t bytes) {
@@ -38,6 +53,19 @@ __device__ unsigned char *reserve(gather_result *result, unsigned char *staging,
     }
     __syncthreads();
     return place == ~0ull ? nullptr : staging + place;
+}
+
+// Did an earlier buffer fill the staging area? Then the buffers of a list that has any are left where they are.
+__device__ bool leave_list(const uint64_t *list, uint64_t capacity, gather_result *result) {
+    __shared__ bool full;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        full = *reinterpret_cast<volatile unsigned long long *>(&result->not_free) != 0 &&
+               *reinterpret_cast<volatile unsigned long long *>(&result->next) >= capacity;
+        if (full && uint32_t(*reinterpret_cast<const volatile uint64_t *>(list)) != 0) atomicAdd(&result->left, 1u);
+    }
+    __syncthreads();
+    return full;
 }
 
 // Takes a whole list; its first buffer's index + 1 for the whole block. The counts of groups are put right by the caller.
@@ -66,7 +94,7 @@ __device__ void save_buffer(iket_control *control, uint32_t index, uint64_t *lis
     const bool skip = fill == 0 || (skip_round != 0 && buffer->round == skip_round);
     unsigned char *blob = skip ? nullptr : reserve(result, staging, capacity, fill + uint32_t(sizeof(gather_blob)));
     if (blob != nullptr) {
-        if (threadIdx.x == 0) *reinterpret_cast<gather_blob *>(blob) = {fill + uint32_t(sizeof(gather_blob)), fill, 0, 0, 0, 0, {0, 0}};
+        if (threadIdx.x == 0) *reinterpret_cast<gather_blob *>(blob) = {fill + uint32_t(sizeof(gather_blob)), fill, 0, 0, 0, 0, 0};
         copy(blob + sizeof(gather_blob), memory, fill);
         __syncthreads();
         zero(memory, fill);
@@ -83,6 +111,7 @@ __device__ void save_buffer(iket_control *control, uint32_t index, uint64_t *lis
 
 __device__ void save_list(iket_control *control, uint64_t *list, uint64_t *free_list, unsigned char *staging,
                           uint64_t capacity, uint32_t skip_round, gather_result *result) {
+    if (leave_list(list, capacity, result)) return;
     uint32_t next = take_list(list), taken = 0;
     while (next != 0) {
         const uint32_t index = next - 1;
@@ -137,7 +166,7 @@ __device__ void save_open(iket_control *control, uint32_t index, unsigned char *
     __syncthreads();
     if (threadIdx.x != 0) return;
     const bool torn = buffer->state != IKET_BUFFER_ACTIVE || (open && (words[1] >> 16 & IKET_CHUNK_CLOSED) != 0);
-    *reinterpret_cast<gather_blob *>(blob) = {bytes, fill, open, torn, first, lane_bytes, {0, 0}};
+    *reinterpret_cast<gather_blob *>(blob) = {bytes, fill, open, torn, first, lane_bytes, time_now()};
     if (torn) atomicAdd(&result->torn, 1u);
     else buffer->round = round;
 }

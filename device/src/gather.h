@@ -22,7 +22,7 @@ struct gather_blob {
     uint32_t torn;          // the warp ended while it was copied: the blob says nothing
     uint32_t first_bytes;   // of the open part's first lane
     uint32_t lane_bytes;    // of each of its 32 lane regions
-    uint32_t zero[2];
+    uint64_t time;          // %globaltimer after the open part was copied
 };
 
 // What one round did. Zeroed before it.

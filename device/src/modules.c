@@ -96,8 +96,11 @@ static int copy_declarations(struct attached_module *to, const struct iket_modul
     }
     memset(to->payload_of_id, 255, sizeof to->payload_of_id);
     to->payload_of_id[31] = 0;
-    for (uint32_t i = 0; i < from->event_count; i++)
-        if (to->events[i].event_id < 4096) to->payload_of_id[to->events[i].event_id] = (unsigned char)to->events[i].payload_type;
+    for (uint32_t i = 0; i < from->event_count; i++) {
+        uint32_t type = to->events[i].payload_type;
+        if (to->events[i].event_id < 4096) to->payload_of_id[to->events[i].event_id] = (unsigned char)type;
+        if (module_long_payload(type) || (to->extended && type != 0)) to->mixed = 1;
+    }
     return 0;
 }
 

@@ -12,6 +12,7 @@ struct attached_module {
     void *variable;           // device address of its module_control
     uint32_t extended;
     uint32_t wide;
+    uint32_t mixed;           // there are records of 8 and of 16 bytes
     uint32_t event_count;
     struct iket_event_declaration *events;  // owned, with their texts
     const struct iket_module *source;
@@ -35,5 +36,8 @@ const struct attached_module *modules_find(const struct module_list *list, uint6
 
 // Is any module registered?
 int modules_registered(void);
+
+// Does a payload of this type take 64 bits?
+static inline int module_long_payload(uint32_t type) { return type == 7 || type == 14 || type == 15 || type == 16; }
 
 #endif

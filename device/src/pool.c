@@ -18,6 +18,8 @@ static int check_options(const struct iket_session_options *options, struct iket
     if (options->pool_bytes < (size_t)1 << 20) return rec_fail(error, "pool_bytes is %zu: at least 1 MiB is needed", options->pool_bytes);
     if (options->other_lane_bytes != 0 && options->other_lane_bytes < IKET_LANE_REGION_MIN)
         return rec_fail(error, "other_lane_bytes is %u: at least %u are needed", options->other_lane_bytes, IKET_LANE_REGION_MIN);
+    if (options->keep != IKET_KEEP_FIRST && options->keep != IKET_KEEP_LAST)
+        return rec_fail(error, "keep is %d: IKET_KEEP_FIRST or IKET_KEEP_LAST is needed", options->keep);
     if (slot > options->pool_bytes / 2 || slot > (size_t)1 << 30)
         return rec_fail(error, "a slot of %zu bytes (first_lane_bytes %u, other_lane_bytes %u) does not fit a pool of %zu", slot,
                         options->first_lane_bytes, options->other_lane_bytes, options->pool_bytes);
@@ -36,6 +38,7 @@ static void plan_layout(struct iket_session *session, const struct cudaDevicePro
     control->first_lane_bytes = options->first_lane_bytes / 16 * 16;
     control->other_lane_bytes = options->other_lane_bytes / 16 * 16;
     if (options->first_lane_bytes != 0 && control->other_lane_bytes == 0) control->other_lane_bytes = IKET_LANE_REGION_MIN;
+    control->keep_last = options->keep == IKET_KEEP_LAST;
     control->buffer_capacity = (uint32_t)(pool / IKET_SLOT_MIN + 1);
     control->main_bytes = pool - reserve;
     control->reserve_bytes = reserve;
@@ -79,8 +82,11 @@ int pool_allocate(struct iket_session *session, struct iket_recorder_error *erro
     control->buffers = (uint64_t)(uintptr_t)(session->allocation + table_at);
     control->main_address = (uint64_t)(uintptr_t)(session->allocation + main_at);
     control->reserve_address = control->main_address + control->main_bytes;
+    REC_CUDA(cudaMalloc((void **)&session->sinks, IKET_LIST_COUNT * IKET_SINK_BYTES));
+    control->sinks = (uint64_t)(uintptr_t)session->sinks;
     REC_CUDA(cudaMalloc((void **)&session->staging, session->staging_bytes));
-    REC_CUDA(cudaHostAlloc((void **)&session->staging_host, session->staging_bytes, cudaHostAllocDefault));
+    for (int i = 0; i < 2; i++)
+        REC_CUDA(cudaHostAlloc((void **)&session->staging_host[i], session->staging_bytes, cudaHostAllocDefault));
     REC_CUDA(cudaMalloc((void **)&session->result, sizeof *session->result));
     REC_CUDA(cudaHostAlloc((void **)&session->result_host, sizeof *session->result_host, cudaHostAllocDefault));
     return clear_pool(session, POOL_GUARD_BYTES, error);
@@ -89,11 +95,13 @@ int pool_allocate(struct iket_session *session, struct iket_recorder_error *erro
 void pool_free(struct iket_session *session) {
     if (session->allocation != NULL && session->options.pool_place == IKET_POOL_PINNED) cudaFreeHost(session->allocation);
     else if (session->allocation != NULL) cudaFree(session->allocation);
+    if (session->sinks != NULL) cudaFree(session->sinks);
     if (session->staging != NULL) cudaFree(session->staging);
-    if (session->staging_host != NULL) cudaFreeHost(session->staging_host);
+    for (int i = 0; i < 2; i++)
+        if (session->staging_host[i] != NULL) cudaFreeHost(session->staging_host[i]);
     if (session->result != NULL) cudaFree(session->result);
     if (session->result_host != NULL) cudaFreeHost(session->result_host);
-    session->allocation = session->staging = session->staging_host = NULL;
+    session->allocation = session->sinks = session->staging = session->staging_host[0] = session->staging_host[1] = NULL;
     session->result = session->result_host = NULL;
 }
 

@@ -81,6 +81,7 @@ static int open_output(struct iket_session *session, struct iket_recorder_error 
 static int fill_session(struct iket_session *session, struct iket_recorder_error *error) {
     REC_CUDA(cudaFree(NULL));
     REC_TRY(open_output(session, error));
+    REC_TRY(batch_init(&session->batch, error));
     REC_CUDA(cudaStreamCreateWithFlags(&session->stream, cudaStreamNonBlocking));
     REC_TRY(pool_allocate(session, error));
     REC_TRY(launches_init(&session->launches, error));
@@ -94,6 +95,7 @@ static void free_session(struct iket_session *session) {
     modules_free(&session->modules);
     launches_free(&session->launches);
     pool_free(session);
+    batch_free(&session->batch);
     if (session->stream != NULL) cudaStreamDestroy(session->stream);
     if (session->options.output_dir != NULL) free((void *)(uintptr_t)session->options.output_dir);
     free(session->device_json);
@@ -108,6 +110,7 @@ int session_open(struct iket_session **out, const struct iket_session_options *o
     struct iket_session *session = calloc(1, sizeof *session);
     if (session == NULL) return rec_fail(error, "out of memory for a session");
     session->options = *options;
+    session->dump.file = -1;
     session->device = options->device;
     int status = options->device >= 0 ? 0 : rec_cuda(cudaGetDevice(&session->device), "cudaGetDevice", error);
     if (status == 0 && session->device >= count) status = rec_fail(error, "there is no device %d: this process sees %d", session->device, count);

@@ -3,7 +3,7 @@
 #ifndef IKET_DEVICE_SESSION_H
 #define IKET_DEVICE_SESSION_H
 
-#include "dump_file.h"
+#include "chunk_batch.h"
 #include "gather.h"
 #include "launches.h"
 #include "modules.h"
@@ -22,11 +22,14 @@ struct iket_session {
     struct iket_control *control;         // device address; with a pinned pool the host's as well
     struct iket_control layout;           // as it was at the start
 
+    unsigned char *sinks;                 // device; where warps without a slot write
     unsigned char *staging;               // device
-    unsigned char *staging_host;          // pinned
+    unsigned char *staging_host[2];       // pinned; one is filled while the other is written
     size_t staging_bytes;
     struct gather_result *result;         // device, and the host's copy
     struct gather_result *result_host;
+    struct chunk_batch batch;
+    int64_t clock_ahead;                  // of %globaltimer before the host's clock, at most
     uint32_t round;                       // of the snapshot; 0: none was taken
 
     struct module_list modules;

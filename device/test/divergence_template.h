@@ -108,6 +108,20 @@ static std::vector<lane_model> model_of(unsigned seed, unsigned first_thread, un
     return model;
 }
 
+// Regions so small that the streams do not fit, of which the last events are kept.
+static iket_session_options small_rings() {
+    iket_session_options options = IKET_SESSION_OPTIONS_INIT;
+    options.keep = IKET_KEEP_LAST;
+    options.first_lane_bytes = 64;
+    options.other_lane_bytes = 96;
+    return options;
+}
+
+// Is got the end of model, and as many events as were overwritten before it?
+static bool is_end_of(const lane_model &model, const lane_model &got, std::uint64_t overwritten) {
+    return got.size() + overwritten == model.size() && std::equal(got.begin(), got.end(), model.end() - std::ptrdiff_t(got.size()));
+}
+
 static lane_model what_was_recorded(const read_dump &dump, const read_chunk &chunk) {
     lane_model got;
     for (const auto &event : chunk.events) {

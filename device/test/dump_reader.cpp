@@ -124,8 +124,29 @@ std::size_t read_record(const read_module &module, const read_chunk &chunk, byte
     const std::size_t payload_at = module.extended || event.payload_bytes == 8 ? 8 : 4;
     event.payload = event.payload_bytes == 8 ? records.get<std::uint64_t>(at + payload_at)
                   : event.payload_bytes == 4 ? records.get<std::uint32_t>(at + payload_at) : 0;
+    if (chunk.even) return 16;
     if (module.extended) return event.payload_bytes == 0 ? 8 : 16;
     return event.payload_bytes == 8 ? 16 : event.payload_bytes == 4 || chunk.wide ? 8 : 4;
+}
+
+// Where the first records were overwritten, times are known from the last one back: it is the latest that has its 32 bits
+// and is not after the reference.
+void date_from_the_end(read_chunk &chunk) {
+    std::uint64_t after = chunk.reference;
+    for (std::size_t i = chunk.events.size(); i-- > 0;) {
+        after -= std::uint32_t(std::uint32_t(after) - std::uint32_t(chunk.events[i].time));
+        chunk.events[i].time = after;
+    }
+}
+
+void check_times(const read_chunk &chunk) {
+    for (std::size_t i = 0; i < chunk.events.size(); i++) {
+        const std::uint64_t time = chunk.events[i].time;
+        require(i == 0 || time >= chunk.events[i - 1].time, "time runs backwards");
+        require(time + 64 >= chunk.start, "an event before its warp");
+        require(!chunk.closed || time <= chunk.end + 64, "an event after its warp");
+        require(!chunk.keeps_last || time <= chunk.reference, "an event after the reference");
+    }
 }
 
 void read_records(const read_dump &dump, read_chunk &chunk, bytes_view records) {
@@ -133,16 +154,15 @@ void read_records(const read_dump &dump, read_chunk &chunk, bytes_view records) 
     require(module != dump.modules.end(), "a chunk of an unknown module");
     std::uint64_t last = chunk.start & ~31ull;
     for (std::size_t at = 0; at < records.size;) {
-        if (!chunk.closed && records.size - at < (chunk.wide || module->second.extended ? 8u : 4u)) break;
+        if (!chunk.closed && records.size - at < (chunk.even ? 16u : chunk.wide || module->second.extended ? 8u : 4u)) break;
         if (!chunk.closed && records.get<std::uint32_t>(at) == 0) break;
         read_event event;
         at += read_record(module->second, chunk, records, at, last, event);
         require(at <= records.size, "a record is cut off");
-        if (!chunk.events.empty()) require(event.time >= chunk.events.back().time, "time runs backwards");
-        require(event.time + 64 >= chunk.start, "an event before its warp");
-        if (chunk.closed) require(event.time <= chunk.end + 64, "an event after its warp");
         chunk.events.push_back(event);
     }
+    if (chunk.overwritten != 0) date_from_the_end(chunk);
+    check_times(chunk);
 }
 
 void read_chunks(read_dump &dump, bytes_view section, std::uint32_t items) {
@@ -152,8 +172,8 @@ void read_chunks(read_dump &dump, bytes_view section, std::uint32_t items) {
         read_chunk c{};
         require(h.get<std::uint32_t>(0) == 0x42574B49u && h.get<std::uint16_t>(4) == 128, "no chunk where one must be");
         const auto flags = h.get<std::uint16_t>(6);
-        require((flags & ~15u) == 0, "unknown chunk flags");
-        c.closed = flags & 1, c.wide = flags & 8;
+        require((flags & ~63u) == 0, "unknown chunk flags");
+        c.closed = flags & 1, c.wide = flags & 8, c.even = flags & 16, c.keeps_last = flags & 32;
         require(c.closed == ((flags & 2) != 0), "closed and last differ");
         c.module_id = h.get<std::uint64_t>(8), c.kernel_id = h.get<std::uint64_t>(16), c.grid_id = h.get<std::uint64_t>(24);
         c.start = h.get<std::uint64_t>(32), c.end = h.get<std::uint64_t>(40);
@@ -166,7 +186,11 @@ void read_chunks(read_dump &dump, bytes_view section, std::uint32_t items) {
         c.sm = h.get<std::uint32_t>(92), c.used = h.get<std::uint32_t>(100), c.dropped = h.get<std::uint32_t>(104);
         const auto size = h.get<std::uint32_t>(112);
         require(size >= 128 && size % 8 == 0 && c.lane < 32, "bad chunk size or lane");
-        require(h.get<std::uint32_t>(96) == 0 && h.get<std::uint32_t>(108) == 0 && h.get<std::uint64_t>(120) == 0, "bad spare fields");
+        if (c.keeps_last) c.overwritten = c.dropped, c.dropped = 0, c.reference = h.get<std::uint64_t>(120);
+        require(!c.even || c.keeps_last, "records of 16 bytes for nothing");
+        require(h.get<std::uint32_t>(96) == 0 && h.get<std::uint32_t>(108) == 0, "bad spare fields");
+        require(c.keeps_last ? c.reference >= c.start : h.get<std::uint64_t>(120) == 0, "bad reference");
+        require(!c.keeps_last || !c.closed || c.reference == c.end, "another reference than the end");
         require((c.dropped != 0) == ((flags & 4) != 0), "the dropped flag and count differ");
         bytes_view records = section.part(at + 128, c.closed ? c.used : size - 128);
         require(c.used + 128 <= size, "used beyond the chunk");
@@ -211,7 +235,10 @@ read_dump load_dump(const std::string &directory) {
         at += 24 + padded(section.size, 8);
     }
     require(done && dump.done_chunks == dump.chunks.size(), "DONE is missing or counts wrong");
-    require(dump.done_dropped == dump.events_dropped(), "DONE and the chunks differ in what was dropped");
+    // What form B leaves out has no place in a chunk that keeps the last.
+    const bool rings = std::any_of(dump.chunks.begin(), dump.chunks.end(), [](const read_chunk &chunk) { return chunk.keeps_last; });
+    const std::uint64_t dropped = dump.events_dropped();
+    require(rings ? dump.done_dropped >= dropped : dump.done_dropped == dropped, "DONE and the chunks differ in what was dropped");
     return dump;
 }
 
@@ -235,6 +262,12 @@ std::uint64_t read_dump::events_dropped() const {
     std::uint64_t sum = 0;
     for (const auto &chunk : chunks) sum += chunk.dropped;
     for (const auto &loss : losses) sum += loss.events;
+    return sum;
+}
+
+std::uint64_t read_dump::events_overwritten() const {
+    std::uint64_t sum = 0;
+    for (const auto &chunk : chunks) sum += chunk.overwritten;
     return sum;
 }
 

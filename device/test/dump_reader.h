@@ -20,7 +20,9 @@ struct read_event {
 struct read_chunk {
     std::uint64_t module_id, kernel_id, grid_id, start, end;
     std::uint32_t cta[3], grid[3], block[3], rank, warp, lane, sm, used, dropped;
-    bool closed, wide;
+    bool closed, wide, even, keeps_last;
+    std::uint32_t overwritten;   // keeps_last: events before the first that is there
+    std::uint64_t reference;     // keeps_last: a time not before the last record
     std::vector<read_event> events;
 };
 
@@ -57,6 +59,7 @@ struct read_dump {
     std::string kernel(const read_chunk &chunk) const;
     std::uint64_t events_stored() const;
     std::uint64_t events_dropped() const;
+    std::uint64_t events_overwritten() const;
     std::uint64_t count(const std::string &event_name) const;
 };
 

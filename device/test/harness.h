@@ -24,12 +24,20 @@ std::vector<test_case> payload_cases();
 std::vector<test_case> extended_payload_cases();
 std::vector<test_case> divergence_cases();
 std::vector<test_case> form_b_cases();
+std::vector<test_case> keep_last_wide_cases();
+std::vector<test_case> keep_last_even_cases();
+std::vector<test_case> keep_last_extended_cases();
+std::vector<test_case> keep_last_form_b_cases();
+std::vector<test_case> keep_last_life_cases();
 std::vector<test_case> pool_cases();
 std::vector<test_case> launch_cases();
 std::vector<test_case> life_cases();
 
 // What main runs in a process of its own, because it ends with a device that can do nothing more; the exit status.
 int run_trap_child(const std::string &directory, bool pinned);
+int run_ring_trap_child(const std::string &directory);
+// Runs this program with other arguments; its status.
+int run_self(const std::vector<const char *> &arguments, const char *environment = nullptr);
 
 inline void expect(bool condition, const std::string &what) {
     if (!condition) throw std::runtime_error(what);

@@ -176,7 +176,7 @@ int run_trap_child(const std::string &directory, bool pinned) {
     return status != 0 && std::strstr(error.message, "IKET_POOL_PINNED") != nullptr ? 0 : 6;
 }
 
-static int run_self(const std::vector<const char *> &arguments, const char *environment = nullptr) {
+int run_self(const std::vector<const char *> &arguments, const char *environment) {
     const pid_t child = fork();
     if (child == 0) {
         std::vector<char *> list{const_cast<char *>("iket-gpu-test")};
@@ -218,6 +218,7 @@ static void run_bad_use(const std::string &directory) {
     options = good, options.device = 99, expect_refused("device 99", options, "no device 99");
     options = good, options.pool_bytes = 4096, expect_refused("a pool of 4 KiB", options, "at least 1 MiB");
     options = good, options.first_lane_bytes = 1u << 29, expect_refused("a region of 512 MiB", options, "does not fit");
+    options = good, options.keep = 7, expect_refused("a way of keeping", options, "keep is 7");
     session_guard session(directory);
     iket_recorder_error error;
     expect_refused("a second session", good, "has a session already");

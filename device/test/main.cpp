@@ -16,13 +16,15 @@ static bool wanted(const char *name, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     if (argc == 4 && std::strcmp(argv[1], "--trap-child") == 0) return run_trap_child(argv[2], std::strcmp(argv[3], "pinned") == 0);
+    if (argc == 3 && std::strcmp(argv[1], "--ring-trap-child") == 0) return run_ring_trap_child(argv[2]);
     if (argc < 2) {
         std::fprintf(stderr, "usage: iket-gpu-test DIRECTORY [NAME...]\n");
         return 2;
     }
     std::vector<test_case> cases;
     for (const auto &group : {name_cases(), payload_cases(), extended_payload_cases(), divergence_cases(), form_b_cases(), launch_cases(),
-                              pool_cases(), life_cases()})
+                              keep_last_wide_cases(), keep_last_even_cases(), keep_last_extended_cases(), keep_last_form_b_cases(),
+                              keep_last_life_cases(), pool_cases(), life_cases()})
         cases.insert(cases.end(), group.begin(), group.end());
     int passed = 0, failed = 0;
     for (const auto &test : cases) {

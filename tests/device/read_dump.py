@@ -94,10 +94,22 @@ def launches(payload, items):
     return out
 
 
-def records(chunk, events, wide, start, end):
-    """(name, payload) of each record."""
-    extended = any(e["method"] == 5 for e in events.values())
-    at, last, out = 0, start & ~31, []
+WIDE, EVEN, KEEPS_LAST = 8, 16, 32
+
+
+def check_from_the_end(times, start, end, reference):
+    """The times of records whose predecessors were overwritten: the last is the latest that is not after the reference."""
+    after = reference
+    for time in reversed(times):
+        after -= (after - time) & 0xFFFFFFFF
+        need(start <= after + 64 and after <= reference and (end is None or after <= end + 64), "time of a record")
+    need(not times or reference - after < 1 << 34, "time of the first record")
+
+
+def records(chunk, events, flags, start, end, reference):
+    """(name, payload) of each record. With a reference, times are known from the last record back."""
+    extended, wide = any(e["method"] == 5 for e in events.values()), bool(flags & WIDE)
+    at, last, out, times = 0, start & ~31, [], []
     while at < len(chunk):
         if end is None and (len(chunk) - at < 4 or struct.unpack_from("<I", chunk, at)[0] == 0):
             break
@@ -105,14 +117,17 @@ def records(chunk, events, wide, start, end):
         event_id = struct.unpack_from("<I", chunk, at + 4)[0] if extended else word & 31
         kind = events[event_id]["payload"] if event_id != 31 else 0
         time = last + (((word if extended else word & ~31) - last) & 0xFFFFFFFF)
-        need(time - last < 1 << 31 and (end is None or time <= end + 64), "time of a record")
+        need(reference or (time - last < 1 << 31 and (end is None or time <= end + 64)), "time of a record")
+        times.append(time & 0xFFFFFFFF)
         last, value = time, None
         big = kind in (7, 14, 15, 16)
         size = (8 if kind == 0 else 16) if extended else 16 if big else 8 if kind or wide else 4
         if kind:
             value = struct.unpack_from(FORMATS[kind], chunk, at + (8 if extended or big else 4))[0]
         out.append((events[event_id]["name"] if event_id != 31 else "(pop)", value, kind))
-        at += size
+        at += 16 if flags & EVEN else size
+    if reference:
+        check_from_the_end(times, start, end, reference)
     return out
 
 
@@ -124,12 +139,18 @@ def chunks(payload, items, modules):
         dims = struct.unpack_from("<6I", payload, at + 60)
         warp, lane = struct.unpack_from("<HH", payload, at + 88)
         _, used, dropped, _, size, crc = struct.unpack_from("<6I", payload, at + 96)
-        need(magic == 0x42574B49 and header == 128 and flags & ~15 == 0 and size >= 128 and size % 8 == 0, "chunk header")
+        need(magic == 0x42574B49 and header == 128 and flags & ~63 == 0 and size >= 128 and size % 8 == 0, "chunk header")
         closed = bool(flags & 1)
         body = payload[at + 128:at + (128 + used if closed else size)]
         need(not closed or crc == zlib.crc32(body), "chunk CRC")
+        overwritten, reference = 0, struct.unpack_from("<Q", payload, at + 120)[0]
+        if flags & KEEPS_LAST:
+            overwritten, dropped = dropped, 0
+            need(reference == end if closed else reference >= start, "reference time")
+        need(flags & KEEPS_LAST or (reference == 0 and not flags & EVEN), "a reference, or records of 16 bytes, for nothing")
         yield {"module": module, "kernel": kernel, "grid": grid, "cta": cta, "dims": dims, "warp": warp, "lane": lane, "closed": closed,
-               "start": start, "dropped": dropped, "records": records(body, modules[module], bool(flags & 8), start, end if closed else None)}
+               "start": start, "dropped": dropped, "keeps_last": bool(flags & KEEPS_LAST), "overwritten": overwritten,
+               "records": records(body, modules[module], flags, start, end if closed else None, reference if overwritten else 0)}
         at += size
     need(at == len(payload), "WARP length")
 
@@ -170,10 +191,13 @@ def summary(found, keys):
                 text = text_of(value, kind)
                 event["payloads"][text] = event["payloads"].get(text, 0) + 1
     grids = {chunk["grid"] for chunk in found}
-    return {"launches": sum(replays([c for c in found if c["grid"] == grid]) for grid in grids),
+    result = {"launches": sum(replays([c for c in found if c["grid"] == grid]) for grid in grids),
             "warps": len({(c["grid"], c["start"], c["cta"], c["warp"]) for c in found}), "streams": len(found),
             "open": sum(not c["closed"] for c in found), "dropped": sum(c["dropped"] for c in found),
             "dims": sorted({c["dims"] for c in found}), "graphKeys": sorted({keys.get(grid, "") for grid in grids}), "events": events}
+    if any(chunk["keeps_last"] for chunk in found):
+        result["overwritten"] = sum(c["overwritten"] for c in found)
+    return result
 
 
 def read(directory):
@@ -199,7 +223,11 @@ def read(directory):
             json.loads(payload.decode())
         elif kind == "DONE":
             written, dropped = struct.unpack("<QQ", payload)
-    need(written == len(found) and dropped == lost["events"] + sum(c["dropped"] for c in found), "DONE")
+    need(written == len(found), "DONE")
+    left_out = dropped - lost["events"] - sum(c["dropped"] for c in found)
+    need(left_out == 0 or (left_out > 0 and any(c["keeps_last"] for c in found)), "DONE")
+    if left_out:
+        lost["leftOut"] = left_out
     json_modules, json_kernels = modules_of_json(directory + "/meta.json", modules)
     need(json_modules == modules and json_kernels == kernels, "meta.json says something else than META and KERN")
     by_kernel = {}

@@ -134,6 +134,18 @@ __host__ __device__ constexpr bool wide_records(const declaration_table<Count> &
     return any && !extended;
 }
 
+// Has the module records of 8 and of 16 bytes? Of 16 are those with a payload of 64 bits, extended with any payload.
+template <unsigned Count>
+__host__ __device__ constexpr bool mixed_records(const declaration_table<Count> &table, bool extended) {
+    bool any = false;
+    for (unsigned i = 0; i < Count; i++) {
+        const unsigned type = table.events[i].payload_type;
+        const bool large = type == payload_i64 || type == payload_f64 || type == payload_pointer || type == payload_u64;
+        any = any || (extended ? type != payload_none : large);
+    }
+    return any;
+}
+
 template <unsigned Bytes>
 struct attributes {
     unsigned char bytes[Bytes];
@@ -275,6 +287,7 @@ __host__ __device__ constexpr attributes<48> meta_info(bool extended) {
     struct iket_module_traits {                                                                                         \
         static constexpr bool extended = IKET_DETAIL_EXTENDED;                                                          \
         static constexpr bool wide = ::iket::detail::wide_records(iket_table, IKET_DETAIL_EXTENDED);                    \
+        static constexpr bool mixed = ::iket::detail::mixed_records(iket_table, IKET_DETAIL_EXTENDED);                  \
     };                                                                                                                  \
     }                                                                                                                   \
     IKET_DETAIL_META                                                                                                    \

@@ -26,23 +26,24 @@ template <typename Module>
 class pool_backend {
 public:
     __device__ __forceinline__ explicit pool_backend(const char *kernel_name)
-        : lane_{0, 0, 0, 0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu, 0} {
+        : lane_{0, 0, 0, 0, 0, 0, 0xFFFFFFFFu, 0xFFFFFFFFu, 8, 0} {
+        constexpr std::uint32_t flags = (Module::wide ? IKET_CHUNK_WIDE : 0) | (Module::mixed ? IKET_CHUNK_EVEN : 0);
         iket_control *control = this_module.control;
-        if (control != nullptr) start_warp(control, kernel_name, this_module.module_id, Module::wide, lane_);
+        if (control != nullptr) start_warp(control, kernel_name, this_module.module_id, flags, lane_);
     }
     __device__ __forceinline__ ~pool_backend() {
-        end_warp<record_without<Module>() == record::narrow>(this_module.control, lane_);
+        end_warp<Module::mixed ? 16 : record_bytes(record_without<Module>())>(this_module.control, lane_);
     }
     pool_backend(const pool_backend &) = delete;
     pool_backend &operator=(const pool_backend &) = delete;
 
     template <unsigned Id>
     __device__ __forceinline__ void emit(bool live) {
-        record_event<record_without<Module>(), Id>(lane_, live, std::uint32_t(0));
+        record_event<record_without<Module>(), Id, Module::mixed>(lane_, live, std::uint32_t(0));
     }
     template <unsigned Id, typename Bits>
     __device__ __forceinline__ void emit(bool live, Bits bits) {
-        record_event<record_with<Module, Bits>(), Id>(lane_, live, bits);
+        record_event<record_with<Module, Bits>(), Id, Module::mixed>(lane_, live, bits);
     }
 
 private:

@@ -18,14 +18,19 @@
 //
 // A part's header is FORMAT's chunk header. While the pool holds it, these fields have a meaning of their own:
 //   96 buffer index · 100 used bytes of the first lane (closed) · 104 events that its lane led (closed) ·
-//   108 bytes of a lane region / 16 · 112 bytes of the part · 120 lanes that led events · 124 lanes that still run
-//   (closed: bytes of the first lane's region)
+//   108 bytes of a lane region / 16 · 112 bytes of the part · 116 where the first lane's next record would go (closed) ·
+//   120 lanes that led events; in form B events that lanes other than the first led · 124 lanes that still run (closed:
+//   bytes of the first lane's region)
+// A lane header: u32 lane · u32 used bytes · u32 events that it led · u32 where its next record would go.
+//
+// In a session that keeps the last events a region is a ring of records of one size. Where more events were led than fit,
+// all of it is used, and its oldest record is the one where the next would go.
 #ifndef IKET_POOL_LAYOUT_H
 #define IKET_POOL_LAYOUT_H
 
 #include <stdint.h>
 
-#define IKET_POOL_LAYOUT_VERSION 1u
+#define IKET_POOL_LAYOUT_VERSION 2u
 #define IKET_SLOT_MIN 4096u        // least bytes of a slot
 #define IKET_LANE_REGION_MIN 96u   // least bytes of a lane region, lane header and spare slot included
 #define IKET_LANE_REGION_MAX 512u  // most bytes of one that the recorder chooses by itself
@@ -35,6 +40,7 @@
 #define IKET_LIST_GROUPS 128u      // groups of lists, by SM
 #define IKET_LIST_LANES 64u        // lists of a group, by the warp's place on its SM
 #define IKET_LIST_COUNT (IKET_LIST_GROUPS * IKET_LIST_LANES)
+#define IKET_SINK_BYTES 32u        // where warps without a slot write, one for each place on an SM
 #define IKET_NAME_COUNT 256u       // kernels whose names fit
 #define IKET_NAME_BYTES 104u
 #define IKET_LOSS_COUNT 1024u      // launches with warps that got no slot
@@ -45,8 +51,13 @@
 #define IKET_CHUNK_LAST 2u
 #define IKET_CHUNK_DROPPED 4u
 #define IKET_CHUNK_WIDE 8u
+#define IKET_CHUNK_EVEN 16u
+#define IKET_CHUNK_KEEPS_LAST 32u
 // Flags of a part that are the pool's own and never reach a file.
 #define IKET_PART_FORM_B 0x100u
+// What a lane's register says about its part, whose address is a multiple of 16.
+#define IKET_SLOT_PART 2u
+#define IKET_SLOT_LOSS 1u
 
 enum { IKET_BUFFER_UNUSED = 0, IKET_BUFFER_ACTIVE = 1, IKET_BUFFER_FREE = 2, IKET_BUFFER_FULL = 3 };
 
@@ -109,6 +120,9 @@ struct iket_control {
     uint32_t slot_max;
     uint32_t first_lane_bytes;  // 0: by the launch
     uint32_t other_lane_bytes;  // 0: by the slot
+    uint64_t sinks;             // address of IKET_LIST_COUNT sinks
+    uint32_t keep_last;         // regions are rings
+    uint32_t zero;
     struct iket_filter_state filter;
 };
 

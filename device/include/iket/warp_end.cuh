@@ -72,25 +72,42 @@ __device__ __forceinline__ std::uint32_t pack_part(const part_view &part, std::u
     return end;
 }
 
+// What a lane leaves in its region.
+struct lane_result {
+    std::uint32_t events;  // that it led
+    std::uint32_t next;    // byte where its next record would go
+    std::uint32_t used;    // bytes; the last record may reach into the spare slot
+};
+
+// A ring whose last record is there is used whole. Record is the size of its records.
+template <unsigned Record>
+__device__ __forceinline__ lane_result result_of(const lane_state &lane) {
+    const std::uint32_t next = lane.offset - lane.least;
+    if (lane.least == 0) return {lane.count, next, next};
+    const std::uint64_t end = std::uint64_t(lane.high) << 32 | lane.base;
+    const volatile std::uint32_t *last = reinterpret_cast<const volatile std::uint32_t *>(end - Record);
+    const bool full = (last[0] | (Record > 4 ? last[1] : 0)) != 0;
+    return {lane.count, next, full ? 0 - lane.least : next};
+}
+
 // Writes what the lanes that leave together have; true when no lane of the warp is left.
-__device__ __forceinline__ bool publish(unsigned char *address, std::uint32_t used, std::uint32_t events, std::uint32_t group,
-                                        std::uint32_t *leaders) {
+template <unsigned Record>
+__device__ __forceinline__ bool publish(unsigned char *address, const lane_state &lane, std::uint32_t group, std::uint32_t *leaders) {
     const part_view part(address);
     const bool first = lane_index() == part.words(88)[0] >> 16;
-    const bool leads = !first && events != 0;
+    const lane_result result = result_of<Record>(lane);
+    const bool leads = !first && result.events != 0;
 #ifdef IKET_FORM_B
-    if (leads) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 104), events);
-    if (first) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 104), events);
+    if (leads) atomicAdd(reinterpret_cast<std::uint32_t *>(part.base + 120), result.events);
     const std::uint32_t mask = 0;
 #else
     if (leads) {
         volatile std::uint32_t *header = part.words(part.region(lane_index()));
-        header[0] = lane_index(), header[1] = used, header[2] = events;
+        header[0] = lane_index(), header[1] = result.used, header[2] = result.events, header[3] = result.next;
     }
-    if (first) part.words(104)[0] = events;
     const std::uint32_t mask = __ballot_sync(group, leads);
 #endif
-    if (first) part.words(100)[0] = used;
+    if (first) part.words(100)[0] = result.used, part.words(104)[0] = result.events, part.words(116)[0] = result.next;
     *leaders = mask;
     if (group == 0xFFFFFFFFu) {
         __syncwarp(group);
@@ -105,7 +122,9 @@ __device__ __forceinline__ bool publish(unsigned char *address, std::uint32_t us
                            static_cast<unsigned long long>(mask) - (static_cast<unsigned long long>(__popc(group)) << 32));
     before = __shfl_sync(group, before, chief);
     __threadfence();
+#ifndef IKET_FORM_B
     *leaders |= std::uint32_t(before);
+#endif
     return std::uint32_t(before >> 32) == std::uint32_t(__popc(group));
 }
 
@@ -121,29 +140,31 @@ __device__ __noinline__ inline void close_part(iket_control *control, unsigned c
     const std::uint32_t buffer = words[24], flags = words[1];
     *reinterpret_cast<volatile std::uint64_t *>(part.base + 40) = now;
     words[28] = closed;
+#ifndef IKET_FORM_B
     words[30] = leaders;
+#endif
     words[31] = part.first_bytes;
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(part.base + 4), "r"(flags | (IKET_CHUNK_CLOSED | IKET_CHUNK_LAST) << 16)
                  : "memory");
     release_buffer(control, buffer, closed);
 }
 
-// Ends the warp for the lanes that are here together. The registers are not used afterwards.
-template <bool Narrow>
+// Ends the warp for the lanes that are here together. The registers are not used afterwards. Record is the size of the
+// records of a ring.
+template <unsigned Record>
 __device__ __forceinline__ void end_warp(iket_control *control, const lane_state &lane) {
     if (lane.slot == 0) return;
     const std::uint64_t now = globaltimer();
-    const std::uint32_t events = events_led<Narrow>(lane);
-    if (lane.high == 0) {
-        if (events != 0)
-            atomicAdd(reinterpret_cast<unsigned long long *>(&control->losses[lane.slot - 1].events),
-                      static_cast<unsigned long long>(events));
+    if ((lane.slot & IKET_SLOT_LOSS) != 0) {
+        if (lane.count != 0)
+            atomicAdd(reinterpret_cast<unsigned long long *>(&control->losses[(lane.slot >> 2) - 1].events),
+                      static_cast<unsigned long long>(lane.count));
         return;
     }
     const std::uint32_t group = __activemask();
-    unsigned char *part = reinterpret_cast<unsigned char *>(std::uint64_t(lane.high) << 32 | lane.slot);
+    unsigned char *part = reinterpret_cast<unsigned char *>(std::uint64_t(lane.high) << 32 | (lane.slot - IKET_SLOT_PART));
     std::uint32_t leaders = 0;
-    if (publish(part, bytes_used(lane), events, group, &leaders)) close_part(control, part, leaders, group, now);
+    if (publish<Record>(part, lane, group, &leaders)) close_part(control, part, leaders, group, now);
 }
 
 }  // namespace detail

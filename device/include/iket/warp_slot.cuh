@@ -78,9 +78,8 @@ __device__ __forceinline__ std::uint32_t lane_region_bytes(const iket_control *c
 
 // Writes the part's header, the magic last.
 __device__ __forceinline__ void write_identity(unsigned char *part, std::uint32_t bytes, std::uint32_t lane_bytes, std::uint32_t buffer,
-                                      std::uint64_t module_id, std::uint64_t kernel_id, std::uint32_t lanes, bool wide,
+                                      std::uint64_t module_id, std::uint64_t kernel_id, std::uint32_t lanes, std::uint32_t flags,
                                       std::uint64_t start) {
-    std::uint32_t flags = wide ? IKET_CHUNK_WIDE : 0;
 #ifdef IKET_FORM_B
     flags |= IKET_PART_FORM_B;
 #endif
@@ -126,28 +125,29 @@ __device__ __forceinline__ std::uint32_t enter_loss(iket_control *control) {
 
 // What a warp got.
 struct claimed_slot {
-    std::uint64_t address;
-    std::uint32_t bytes;  // 0: no slot
-    std::uint32_t loss;   // index + 1 of the loss entry of a warp without a slot; 0: it does not record at all
+    std::uint64_t address;  // of its part, or of its sink
+    std::uint32_t bytes;    // 0: no slot
+    std::uint32_t loss;     // index + 1 of the loss entry of a warp without a slot; 0: it does not record at all
 };
 
 __device__ __forceinline__ claimed_slot claim_for_warp(iket_control *control, const char *kernel_name, std::uint64_t module_id,
-                                                       std::uint32_t lanes, bool wide, std::uint64_t start) {
+                                                       std::uint32_t lanes, std::uint32_t flags, std::uint64_t start) {
     if (!passes_filter(control, kernel_name, module_id)) return {0, 0, 0};
     const claimed_memory got = claim_memory(control, slot_wanted(control));
-    if (got.bytes == 0) return {0, 0, enter_loss(control)};
+    if (got.bytes == 0) return {control->sinks + own_list() * IKET_SINK_BYTES, 0, enter_loss(control)};
+    flags = control->keep_last != 0 ? flags | IKET_CHUNK_KEEPS_LAST : flags & ~IKET_CHUNK_EVEN;
     write_identity(reinterpret_cast<unsigned char *>(got.address), got.bytes, lane_region_bytes(control, got.bytes), got.buffer,
-                   module_id, reinterpret_cast<std::uint64_t>(kernel_name), lanes, wide, start);
+                   module_id, reinterpret_cast<std::uint64_t>(kernel_name), lanes, flags, start);
     return {got.address, got.bytes, 0};
 }
 
 // The first lane claims, all lanes get the result. Not inlined, so that a kernel carries the call and not the code; and
 // called by all lanes, because a call that one lane makes alone was seen to leave the warp split in -rdc=true code.
 __device__ __noinline__ inline claimed_slot claim_slot(iket_control *control, const char *kernel_name, std::uint64_t module_id,
-                                                       std::uint32_t lanes, bool wide, std::uint64_t start) {
+                                                       std::uint32_t lanes, std::uint32_t flags, std::uint64_t start) {
     const std::uint32_t first = __ffs(lanes) - 1;
     claimed_slot slot = {0, 0, 0};
-    if (lane_index() == first) slot = claim_for_warp(control, kernel_name, module_id, lanes, wide, start);
+    if (lane_index() == first) slot = claim_for_warp(control, kernel_name, module_id, lanes, flags, start);
     __syncwarp(lanes);
     slot.address = __shfl_sync(lanes, slot.address, first);
     slot.bytes = __shfl_sync(lanes, slot.bytes, first);
@@ -155,33 +155,41 @@ __device__ __noinline__ inline claimed_slot claim_slot(iket_control *control, co
     return slot;
 }
 
-// Gives the lanes that are here together their regions.
-__device__ __forceinline__ void start_warp(iket_control *control, const char *kernel_name, std::uint64_t module_id, bool wide,
-                                           lane_state &lane) {
+// The lane's registers for a region of so many bytes.
+__device__ __forceinline__ void take_region(lane_state &lane, std::uint64_t address, std::uint32_t bytes, bool keep_last) {
+    lane.base = std::uint32_t(address) + (keep_last ? bytes : 0);
+    lane.high = std::uint32_t(address >> 32);
+    lane.offset = lane.least = keep_last ? 0u - bytes : 0;
+    lane.limit = keep_last ? 0xFFFFFFFFu : bytes;
+    lane.step = keep_last ? 16 : 8;
+}
+
+// Gives the lanes that are here together their regions. flags are the chunk's: how large the module's records are.
+__device__ __forceinline__ void start_warp(iket_control *control, const char *kernel_name, std::uint64_t module_id,
+                                           std::uint32_t flags, lane_state &lane) {
     const std::uint64_t start = globaltimer();
     const std::uint32_t lanes = __activemask();
     const std::uint32_t self = lane_index(), first = __ffs(lanes) - 1;
-    const claimed_slot slot = claim_slot(control, kernel_name, module_id, lanes, wide, start);
-    const std::uint32_t low = std::uint32_t(slot.address), high = std::uint32_t(slot.address >> 32);
-    const std::uint32_t bytes = slot.bytes, loss = slot.loss;
-    if (bytes == 0) {
-        if (loss != 0) asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lane.below));
-        lane.slot = loss;
+    const claimed_slot slot = claim_slot(control, kernel_name, module_id, lanes, flags, start);
+    if (slot.bytes == 0 && slot.loss == 0) return;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lane.below));
+    if (slot.bytes == 0) {
+        lane.slot = slot.loss << 2 | IKET_SLOT_LOSS;
+        take_region(lane, slot.address, 0, false);
         return;
     }
-    const std::uint32_t lane_bytes = lane_region_bytes(control, bytes);
-    const std::uint32_t first_bytes = (bytes - IKET_PART_HEADER - 2 * IKET_SPARE_BYTES - 32 * lane_bytes) & ~15u;
-    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lane.below));
-    lane.slot = low, lane.high = high;
+    const std::uint32_t lane_bytes = lane_region_bytes(control, slot.bytes);
+    const std::uint32_t first_bytes = (slot.bytes - IKET_PART_HEADER - 2 * IKET_SPARE_BYTES - 32 * lane_bytes) & ~15u;
+    const bool keep_last = control->keep_last != 0;
+    lane.slot = std::uint32_t(slot.address) | IKET_SLOT_PART;
 #ifdef IKET_FORM_B
     if (self == first) lane.gate = 0;
-    lane.base = low + IKET_PART_HEADER;
-    lane.limit = first_bytes;
+    take_region(lane, slot.address + IKET_PART_HEADER, first_bytes, keep_last);
 #else
     const bool leads = self == first;
-    lane.gate = lane.below;
-    lane.base = low + IKET_PART_HEADER + (leads ? 0 : first_bytes + IKET_SPARE_BYTES + self * lane_bytes + IKET_LANE_HEADER);
-    lane.limit = leads ? first_bytes : lane_bytes - IKET_LANE_HEADER - IKET_SPARE_BYTES;
+    const std::uint32_t place = leads ? 0 : first_bytes + IKET_SPARE_BYTES + self * lane_bytes + IKET_LANE_HEADER;
+    take_region(lane, slot.address + IKET_PART_HEADER + place,
+                leads ? first_bytes : lane_bytes - IKET_LANE_HEADER - IKET_SPARE_BYTES, keep_last);
 #endif
 }
 
