@@ -154,6 +154,10 @@ def every_case(folder, address, context):
         pages = both(context, address, name + ".html")
         count = alike(pages, SHOWN, name)["counts"]["events"]
         alike(pages, EVERYTHING, name, max(1, count // 400))
+        if alike(pages, "!document.getElementById('fold-tool').hidden", name + ": launches far apart"):
+            on_both(pages, press("g"))
+            for part in ("#timeline", "#heat"):
+                see_alike(pages, part, "%s of %s with its gaps folded" % (part, name))
         for page in pages:
             page.close()
 

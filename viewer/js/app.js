@@ -2,6 +2,8 @@
 // app.js: holds the page's state (view, selection, chosen name, search) and passes every change on.
 'use strict';
 
+const SIDE_BY_SIDE = 24; // launches
+
 class App {
   // origin: {name, size, dropped, files, server}
   constructor(tables, source, origin) {
@@ -19,7 +21,7 @@ class App {
     this.frames = 0;
     this.life = new AbortController(); // ends what listens outside the page's own elements
     this.palette = new Palette(this.trace);
-    this.view = new View(this.trace.span, () => this.viewChanged());
+    this.view = new View(this.trace.launches, this.trace.span, () => this.viewChanged());
     this.tip = new Tip(this);
     this.dialogs = new Dialogs();
     this.rows = new Rows(this.trace);
@@ -42,6 +44,7 @@ class App {
     this.launches = new LaunchesPanel(this);
     this.tabs = new TabsPanel(this);
     this.input = new Input(this);
+    byId('fold-tool').hidden = !Fold.isWorth(this.trace.launches, this.trace.span);
     this.layout();
     this.resizeSpacer();
     this.firstView();
@@ -54,12 +57,16 @@ class App {
   // What a person calls the trace. A view that the server made (BASE.iket;sm=5) has a better title.
   get name() { return this.dropped ? this.dropped.name : facts.base.includes('.iket') ? facts.title : facts.base; }
 
-  // The whole trace where its launches fill a good part of it, else the longest launch: far apart, none would be seen.
+  // The whole trace where its launches fill a good part of it. Far apart, none would be seen: a few stand side by side, of
+  // many the longest is shown.
   firstView() {
     const { launches, span } = this.trace, busy = launches.reduce((sum, l) => sum + l.end - l.start, 0);
     if (launches.length === 0 || busy > span * 0.1) return;
-    const longest = launches.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
-    this.launches.choose(longest, true);
+    if (launches.length > 1 && launches.length <= SIDE_BY_SIDE) {
+      this.foldGaps(true);
+      return;
+    }
+    this.launches.choose(launches.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a)), true);
   }
 
   describe() {
@@ -107,7 +114,7 @@ class App {
     const stage = byId('stage'), box = stage.getBoundingClientRect();
     this.view.width = Math.max(120, this.timeline.scroller.clientWidth - GUTTER);
     const room = this.heatRoom ?? Math.round((box.height - RULER_HEIGHT - 24) * 0.45);
-    byId('heat-box').style.height = `${this.heat.layout(Math.max(56, room))}px`;
+    byId('heat-box').style.height = `${this.heat.layout(Math.max(this.heat.least, room))}px`;
     this.timeline.height = Math.max(60, this.timeline.scroller.clientHeight);
     this.tabs?.draw();
     this.invalidate();
@@ -338,9 +345,20 @@ class App {
   // The first range of the keyboard's row that is in view.
   selectFirst() {
     if (this.cursorRow < 0) return;
-    this.source.firstUnder(this.cursorRow, this.view.from, this.focusClass, (event) => {
+    this.source.firstUnder(this.cursorRow, this.view.time(GUTTER), this.focusClass, (event) => {
       if (event >= 0) this.goTo(event);
     });
+  }
+
+  // Launches that are far apart side by side, or in true time.
+  foldGaps(on) {
+    const wasWhole = this.view.from <= 0 && this.view.to >= this.view.span;
+    byId('fold').checked = on;
+    this.view.foldGaps(on);
+    if (wasWhole && !this.selection) this.view.fitTo(0, this.trace.span);
+    this.heat.group.forget();
+    this.timeline.group.forget();
+    this.viewChanged();
   }
 
   fit() {
@@ -356,6 +374,40 @@ class App {
   }
 
   saveCsv() { this.source.saveCsv(this.focusClass, this.scope, `${this.name}.csv`); }
+
+  // Where idle time is folded away: a hatched gap.
+  drawFolds(c, height, top = 0) {
+    const { view } = this, { runs, on } = view.fold, ui = this.palette.ui;
+    if (!on) return;
+    c.strokeStyle = ui['line-strong'];
+    c.save();
+    c.beginPath();
+    c.rect(GUTTER, top, view.width, height - top);
+    c.clip();
+    for (let k = Math.max(1, view.fold.runAtPlace(view.from)); k < runs.length; k++) {
+      const x0 = view.placeX(runs[k - 1].to + runs[k - 1].shift), x1 = view.placeX(runs[k].from + runs[k].shift);
+      if (x0 > GUTTER + view.width) break;
+      if (x1 < GUTTER || x1 - x0 < 3) continue;
+      this.hatch(c, Math.max(GUTTER, x0) + 1, top, Math.min(GUTTER + view.width, x1) - 1, height);
+    }
+    c.restore();
+  }
+
+  hatch(c, left, top, right, bottom) {
+    const width = right - left;
+    c.save();
+    c.beginPath();
+    c.rect(left, top, width, bottom - top);
+    c.clip();
+    c.beginPath();
+    for (let y = top - width; y < bottom; y += 7) {
+      c.moveTo(left, y + width);
+      c.lineTo(right, y);
+    }
+    c.globalAlpha = 0.6;
+    c.stroke();
+    c.restore();
+  }
 
   // The selected span over a canvas of rows.
   drawSpan(c, height, lines) {

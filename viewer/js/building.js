@@ -21,7 +21,7 @@ class Building {
   show({ state, progress = {}, overview = null, ...counts }) {
     const { phase, bytes = 0, total = 0 } = progress, bar = byId('start-progress');
     const [does, from, to] = PHASES[phase] ?? ['is at it', 0, 1];
-    const size = total > 0 ? `: ${fileSize(bytes)} of ${fileSize(total)}` : '';
+    const size = total > 1 << 20 ? `: ${fileSize(bytes)} of ${fileSize(total)}` : '';
     byId('start-title').textContent = 'A large trace is prepared';
     byId('start-text').textContent = state === 'waiting' ? 'The server prepares another one first.'
       : `The server ${does}${size}. It does so once: the next time, this page opens at once.`;

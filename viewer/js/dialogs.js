@@ -9,7 +9,7 @@ const KEYS = [
     ['Shift ← →', 'the same in the previous, next warp'],
   ['↑ ↓', 'the range around, inside the selected one; without one, the row above, below'],
     ['Enter', 'open or close the row'],
-  ['[ ]', 'previous, next launch'], ['/', 'search; Enter: next match'], ['T', 'light or dark'],
+  ['[ ]', 'previous, next launch'], ['G', 'fold the gaps between launches that are far apart'], ['/', 'search; Enter: next match'], ['T', 'light or dark'],
     ['Esc', 'clear: event, span, name, search'],
   ['wheel', 'on the map and the scale: zoom. On rows: scroll; with Ctrl zoom, with Shift pan'],
     ['drag', 'on rows: pan. On the scale and map, or with Shift: select a span'],

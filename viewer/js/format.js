@@ -40,7 +40,8 @@ const percent = (share) => `${share >= 0.0995 ? (share * 100).toFixed(0) : (shar
 
 function fileSize(bytes) {
   if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1048576 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;
+  if (bytes < 1048576) return `${(bytes / 1024).toFixed(1)} KB`;
+  return bytes < 1073741824 ? `${(bytes / 1048576).toFixed(1)} MB` : `${(bytes / 1073741824).toFixed(2)} GB`;
 }
 
 // The fewest digits that read back to the same double; of an f32 that was widened, to the same f32.

@@ -40,11 +40,14 @@ class Heat {
     this.group.forget();
   }
 
+  // Room for the tools beside it.
+  get least() { return byId('fold-tool').hidden ? 56 : 78; }
+
   // Height of the map for a given room; lines of equal height, none above 14 pixels.
   layout(room) {
     const n = Math.max(1, this.order.length);
     this.line = Math.max(1, Math.min(14, Math.floor(room / n)));
-    this.height = Math.max(56, this.line * n > room ? room : this.line * n);
+    this.height = Math.max(this.least, this.line * n > room ? room : this.line * n);
     if (this.line * n > room) this.line = room / n; // more SMs than pixels
     return this.height;
   }
@@ -70,7 +73,7 @@ class Heat {
       app.tip.hide();
       return;
     }
-    const time = app.view.time(e.offsetX), here = this.group.at(sm.sm, time);
+    const time = app.view.time(e.offsetX), here = this.group.at(sm.sm, app.view.place(e.offsetX));
     app.tip.show(e, app.tip.strip(`SM ${sm.sm}${sm.gpc >= 0 ? ` (GPC ${sm.gpc}, TPC ${sm.tpc})` : ''}`, time, here));
   }
 
@@ -80,10 +83,11 @@ class Heat {
     c.fillStyle = ui.row;
     c.fillRect(0, 0, width, this.height);
     this.group.want(this.order.map((s) => ({ key: s.sm, sm: s.sm,
-      ranges: s.parts.map((p) => [p.node, app.trace.nodes.last[p.node]]) })), view);
+      ranges: s.parts.map((p) => [p.node, app.trace.nodes.last[p.node], p.launch.shift]) })), view);
     const shown = this.group.shown;
-    if (shown) drawClipped(c, shown.canvas, 0, shown.canvas.height, view.x(shown.from), view.x(shown.to), 0,
+    if (shown) drawClipped(c, shown.canvas, 0, shown.canvas.height, view.placeX(shown.from), view.placeX(shown.to), 0,
       this.line * this.order.length, view);
+    app.drawFolds(c, this.height);
     c.fillStyle = ui.panel;
     c.fillRect(0, 0, GUTTER, this.height);
     this.drawLabels(c, ui);

@@ -61,6 +61,7 @@ class Input {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.app.setTheme(this.app.theme),
       { signal });
     byId('fit').addEventListener('click', () => this.app.fit());
+    byId('fold').addEventListener('change', (e) => this.app.foldGaps(e.target.checked));
     byId('theme').addEventListener('click', () => this.app.toggleTheme());
     byId('show-help').addEventListener('click', () => this.app.dialogs.help());
     byId('show-files').addEventListener('click', () => this.app.dialogs.files(this.app));
@@ -78,7 +79,7 @@ class Input {
     this.app.timeline.canvas.addEventListener('focus', () => this.app.invalidate());
     this.app.timeline.canvas.addEventListener('blur', () => this.app.invalidate());
     splitter(byId('heat-split'), (dx, dy) => {
-      this.app.heatRoom = Math.max(56, (this.app.heatRoom ?? this.app.heat.height) + dy);
+      this.app.heatRoom = Math.max(this.app.heat.least, (this.app.heatRoom ?? this.app.heat.height) + dy);
       this.app.layout();
     });
     splitter(byId('side-split'), (dx) => {
@@ -97,6 +98,7 @@ class Input {
       f: () => this.app.fit(), t: () => this.app.toggleTheme(), '/': () => byId('query').focus(),
         '?': () => this.app.dialogs.help(), Escape: () => this.app.clear(),
       z: () => this.app.selectedEvent && this.app.view.fitTo(this.app.selectedEvent.start, this.app.selectedEvent.end),
+      g: () => !byId('fold-tool').hidden && this.app.foldGaps(!this.app.view.fold.on),
       '[': () => this.moveLaunch(-1), ']': () => this.moveLaunch(1), ArrowLeft: () => this.app.step(-1, e.shiftKey),
         ArrowRight: () => this.app.step(1, e.shiftKey),
       ArrowUp: () => (this.app.selected >= 0 ? this.app.nest(-1) : row(-1)),

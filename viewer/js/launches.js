@@ -35,7 +35,7 @@ class LaunchesPanel {
 
   row(l) {
     return element('tr', { class: l === this.current ? 'on' : '', onclick: () => this.choose(l, true) },
-      element('td', { title: l.name }, plainButton(l.name.replace(/^launch /, '#'))),
+      element('td', { title: l.name }, plainButton(elide(l.name.replace(/^launch /, '#'), 11))),
       element('td', { class: 'name', title: l.kernel }, l.kernel),
       numberCell(`+${duration(l.start)}`, `${integer(l.start)} ns after the first event`),
       timeCell(l.end - l.start), numberCell(integer(l.warps)),

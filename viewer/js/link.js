@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // link.js: the view in the page's address, so that a copied link shows the same place.
 //
-//     #t=1200,3400&q=sm:12&name=mma_wait&e=123&span=1300,1500&open=12.13&y=240
+//     #t=1200,3400&q=sm:12&name=mma_wait&e=123&span=1300,1500&open=12.13&y=240&fold=1
 //
 // t and span are nanoseconds since the trace's start; e is an event's number in the page's order, which is the same for
 // the same file, as are the numbers of the open rows.
@@ -23,7 +23,8 @@ class Link {
 
   text() {
     const { app } = this, parts = new Map(), round = (t) => String(Math.round(t));
-    parts.set('t', `${round(app.view.from)},${round(app.view.to)}`);
+    parts.set('t', `${round(app.view.fold.time(app.view.from))},${round(app.view.fold.time(app.view.to))}`);
+    if (app.view.fold.on) parts.set('fold', '1');
     if (app.query.text) parts.set('q', app.query.text);
     if (app.focusClass >= 0) parts.set('name', app.trace.className(app.focusClass));
     if (app.selected >= 0) parts.set('e', String(app.selected));
@@ -76,7 +77,8 @@ class Link {
       app.resizeSpacer();
     }
     const view = span('t'), selected = span('span'), event = Number(parts.get('e') ?? -1);
-    if (view) app.view.set(...view);
+    if (view && app.view.fold.on !== parts.has('fold')) app.foldGaps(parts.has('fold'));
+    if (view) app.view.show(...view);
     if (selected) {
       const sms = parts.has('sms') ? parts.get('sms').split('.').map(Number) : null;
       app.setSelection({ from: selected[0], to: selected[1], sms });

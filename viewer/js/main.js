@@ -35,7 +35,9 @@ window.iket = Object.freeze({
   get frames() { return currentApp.frames; },
   get painted() { return currentApp.timeline.painted; }, // rectangles of the last frame of the timeline
   get view() { return { from: currentApp.view.from, to: currentApp.view.to, span: currentApp.view.span,
-    width: currentApp.view.width }; },
+    width: currentApp.view.width, folded: currentApp.view.fold.on }; },
+  timeAt: (x) => currentApp.view.time(x), // of a place in the canvases, in CSS pixels
+  xOf: (time) => currentApp.view.x(time),
   get selected() { return currentApp.selected; },
   get selection() { return currentApp.selection && { ...currentApp.selection }; },
   get focus() { return currentApp.focusClass < 0 ? null : currentApp.trace.className(currentApp.focusClass); },

@@ -15,7 +15,8 @@ class Ruler {
     this.canvas.addEventListener('wheel', (e) => app.input.wheelZoom(e), { passive: false });
   }
 
-  overviewX(time) { return GUTTER + time / this.app.trace.span * this.app.view.width; }
+  overviewX(time) { return this.overviewPlaceX(this.app.view.fold.place(time)); }
+  overviewPlaceX(place) { return GUTTER + place / this.app.view.span * this.app.view.width; }
 
   press(e) {
     const { app } = this;
@@ -26,7 +27,7 @@ class Ruler {
     }
     const length = app.view.to - app.view.from;
     const move = (at) => {
-      const middle = (at.offsetX - GUTTER) / app.view.width * app.trace.span;
+      const middle = (at.offsetX - GUTTER) / app.view.width * app.view.span;
       app.view.set(middle - length / 2, middle + length / 2);
     };
     move(e);
@@ -47,13 +48,14 @@ class Ruler {
     c.lineTo(GUTTER - 0.5, RULER_HEIGHT);
     c.stroke();
     this.drawScale(c, ui, view, width);
+    app.drawFolds(c, RULER_HEIGHT, OVERVIEW_HEIGHT);
     this.drawSelection(c, ui, view);
     c.fillStyle = ui['ink-soft'];
     c.font = app.font(11);
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     c.fillText(`whole trace  ${duration(trace.span)}`, 10, OVERVIEW_HEIGHT / 2 + 1);
-    c.fillText(`view  ${duration(Math.round(view.to - view.from))}`, 10, OVERVIEW_HEIGHT + SCALE_HEIGHT / 2 + 1);
+    c.fillText(`view  ${duration(Math.round(view.fold.time(view.to) - view.fold.time(view.from)))}`, 10, OVERVIEW_HEIGHT + SCALE_HEIGHT / 2 + 1);
   }
 
   drawOverview(c, ui, trace, view) {
@@ -65,8 +67,8 @@ class Ruler {
       c.fillRect(Math.max(x0, last + 0.5), 6, x1 - Math.max(x0, last + 0.5), 7);
       last = x1;
     }
-    const x0 = Math.max(GUTTER, this.overviewX(view.from)),
-      x1 = Math.min(GUTTER + view.width, Math.max(x0 + 3, this.overviewX(view.to)));
+    const x0 = Math.max(GUTTER, this.overviewPlaceX(view.from)),
+      x1 = Math.min(GUTTER + view.width, Math.max(x0 + 3, this.overviewPlaceX(view.to)));
     c.fillStyle = ui.select;
     c.globalAlpha = 0.22;
     c.fillRect(x0, 1, x1 - x0, OVERVIEW_HEIGHT - 2);
@@ -87,15 +89,19 @@ class Ruler {
     c.rect(GUTTER, OVERVIEW_HEIGHT, view.width, SCALE_HEIGHT);
     c.clip();
     c.beginPath();
-    for (let t = Math.floor(view.from / step) * step; t <= view.to; t += step) {
-      const x = Math.round(view.x(t)) + 0.5;
-      c.moveTo(x, RULER_HEIGHT - 6);
-      c.lineTo(x, RULER_HEIGHT);
-      c.fillText(timeLabel(t, step), x + 4, RULER_HEIGHT - 10);
-      for (let k = 1; k < 5; k++) {
-        const minor = Math.round(view.x(t + step * k / 5)) + 0.5;
-        c.moveTo(minor, RULER_HEIGHT - 3);
-        c.lineTo(minor, RULER_HEIGHT);
+    let free = -Infinity; // right of the last label
+    for (const run of view.fold.between(view.from, view.to)) {
+      for (let t = Math.floor(run.from / step) * step; t <= run.to; t += step) {
+        for (let k = 0; k < 5; k++) {
+          const time = t + step * k / 5, x = Math.round(view.placeX(time + run.shift)) + 0.5;
+          if (view.fold.on && (time < run.from || time > run.to)) continue;
+          c.moveTo(x, RULER_HEIGHT - (k === 0 ? 6 : 3));
+          c.lineTo(x, RULER_HEIGHT);
+          if (k > 0 || x < free) continue;
+          const label = timeLabel(t, step);
+          c.fillText(label, x + 4, RULER_HEIGHT - 10);
+          if (view.fold.on) free = x + 12 + c.measureText(label).width;
+        }
       }
     }
     c.moveTo(0, RULER_HEIGHT - 0.5);

@@ -12,6 +12,7 @@ const REMOTE_LANES = 256;    // of one request
 const REMOTE_TEXT = 1400;    // letters of one argument: a server takes addresses of some 2,000
 const REMOTE_EVENTS = 20000; // single events kept
 const REMOTE_CSV = 5e6;      // lines that the server sends
+const REMOTE_RUNS = 64;      // runs of a folded map that are asked for, the longest ones
 
 // Sorted numbers as "0-3,7".
 function numberSpans(numbers) {
@@ -128,22 +129,47 @@ class RemoteSource {
   // Asks for what the rows [first, last) lack in this view, then for what is likely to come.
   want(first, last, view) {
     this.tiles.clock++;
-    const lanes = this.lanesOfRows(first, last), { tiles } = this, level = tiles.levelOf(view.nsPerPixel);
-    const [a, b] = tiles.between(level, view.from, view.to), [low, high] = tiles.between(level, 0, this.tables.span);
+    const groups = this.groups(first, last, view), wanted = new Map();
+    const { tiles } = this, level = tiles.levelOf(view.nsPerPixel);
+    for (const [shift] of groups) {
+      const v = view.shifted(shift), [a, b] = tiles.between(level, v.from, v.to);
+      wanted.set(shift, { a, b });
+    }
+    const inView = (tile) => [...wanted.values()].some(({ a, b }) => tile >= a - 1 && tile <= b + 1);
     for (const [id, flight] of this.flights) {
-      if (flight.level === tiles.top || (flight.level === level && flight.tile >= a - 1 && flight.tile <= b + 1)) continue;
+      if (flight.level === tiles.top || (flight.level === level && inView(flight.tile))) continue;
       this.loader.cancel(id);
       this.flights.delete(id);
     }
     if (this.timer) return; // the server does not answer
-    for (let tile = a; tile <= b; tile++) this.request(level, tile, lanes);
-    this.request(tiles.top, 0, lanes);
-    const ahead = view.from >= (this.lastFrom ?? 0) ? [b + 1, a - 1] : [a - 1, b + 1];
+    const shown = (lanes, { a, b }) => {
+      for (let tile = a; tile <= b; tile++) this.request(level, tile, lanes);
+    };
+    for (const [shift, lanes] of groups) shown(lanes, wanted.get(shift));
+    for (const [, lanes] of groups) this.request(tiles.top, 0, lanes);
+    const later = view.from >= (this.lastFrom ?? 0), [low, high] = tiles.between(level, 0, this.tables.span);
     this.lastFrom = view.from;
-    for (const tile of ahead) if (tile >= low && tile <= high) this.request(level, tile, lanes);
+    for (const [shift, lanes] of groups) {
+      const { a, b } = wanted.get(shift);
+      for (const tile of later ? [b + 1, a - 1] : [a - 1, b + 1]) {
+        if (tile >= low && tile <= high) this.request(level, tile, lanes);
+      }
+    }
     const rows = last - first;
-    const around = this.lanesOfRows(Math.max(0, first - rows), last + rows);
-    for (let tile = a; tile <= b; tile++) this.request(level, tile, around);
+    for (const [shift, lanes] of this.groups(Math.max(0, first - rows), last + rows, view)) {
+      if (wanted.has(shift)) shown(lanes, wanted.get(shift));
+    }
+  }
+
+  // The lanes of rows, by the shift of their launches.
+  groups(first, last, view) {
+    const groups = new Map(), lanes = this.lanesOfRows(first, last);
+    for (const lane of lanes) {
+      const shift = view.fold.on ? this.trace.launchOf(this.trace.lanes.node[lane])?.shift ?? 0 : 0;
+      if (!groups.has(shift)) groups.set(shift, []);
+      groups.get(shift).push(lane);
+    }
+    return groups;
   }
 
   lanesOfRows(first, last) {
@@ -334,23 +360,50 @@ class RemoteSource {
     else this.counting = this.ask('statistics', given, then, () => then({ classes: [] }));
   }
 
-  // Rows that are SMs of all launches go by their numbers, others by nodes, as many as fit into an address.
+  // What rows do in a span of the view. Rows of launches that are drawn elsewhere than at their time are asked for apart;
+  // of the map, whose rows go through all launches, each run of the view is.
   activity(rows, from, to, bins, then) {
-    const parts = [];
-    for (const row of rows) {
-      const text = row.sm === undefined ? row.ranges.map(([a, b]) => `${a}-${b}`).join('.') : String(row.sm), last = parts.at(-1);
-      if (last && last.length + text.length < REMOTE_TEXT) last.text.push(text);
-      else parts.push({ length: 0, text: [text], sms: row.sm !== undefined });
-      parts.at(-1).length += text.length + 1;
+    const { fold } = this.app.view, isMap = rows[0].sm !== undefined, out = new ActivityPicture(rows.length, bins);
+    const questions = [];
+    if (isMap && fold.on) {
+      const scale = bins / (to - from);
+      for (const run of fold.between(from, to).sort((a, b) => (b.to - b.from) - (a.to - a.from)).slice(0, REMOTE_RUNS)) {
+        const first = Math.floor((run.from + run.shift - from) * scale), last = Math.ceil((run.to + run.shift - from) * scale);
+        const at = (bin) => from - run.shift + bin / scale;
+        questions.push({ rows, at: 0, from: at(first), to: at(last), bins: last - first, bin: first });
+      }
+    } else {
+      rows.forEach((row, k) => {
+        const shift = isMap ? 0 : row.ranges[0][2], last = questions.at(-1);
+        if (last && last.shift === shift) last.rows.push(row);
+        else questions.push({ rows: [row], at: k, shift, from: from - shift, to: to - shift, bins, bin: 0 });
+      });
     }
-    const answers = [];
-    let left = parts.length;
-    parts.forEach(({ text, sms }, k) => {
-      this.ask('activity', { [sms ? 'sms' : 'rows']: text.join(), from: decimal(from), to: decimal(to), bins }, (answer) => {
-        answers[k] = answer;
-        if (--left === 0) then(joinActivity(answers));
-      }, () => {});
+    let left = 0;
+    for (const { rows: asked, at, bin, ...given } of questions) {
+      for (const { text, sms, first } of this.rowTexts(asked)) {
+        left++;
+        this.ask('activity', { [sms ? 'sms' : 'rows']: text, from: decimal(given.from), to: decimal(given.to), bins: given.bins },
+          (answer) => {
+            out.put(answer, at + first, bin, given.bins);
+            if (--left === 0) then(out);
+          }, () => {
+            if (--left === 0) then(out);
+          });
+      }
+    }
+    if (left === 0) then(out);
+  }
+
+  // Rows as arguments, as many as fit into an address: SMs of all launches by their numbers, others by nodes.
+  rowTexts(rows) {
+    const parts = [];
+    rows.forEach((row, k) => {
+      const text = row.sm === undefined ? row.ranges.map(([a, b]) => `${a}-${b}`).join('.') : String(row.sm), last = parts.at(-1);
+      if (last && last.text.length + text.length < REMOTE_TEXT) last.text += `,${text}`;
+      else parts.push({ text, sms: row.sm !== undefined, first: k });
     });
+    return parts;
   }
 
   roles(waits, then) {
@@ -376,13 +429,20 @@ class RemoteSource {
   }
 }
 
-function joinActivity(answers) {
-  if (answers.length === 1) return answers[0];
-  const bytes = new Uint8Array(answers.reduce((sum, a) => sum + a.bytes.length, 0));
-  let at = 0;
-  for (const a of answers) {
-    bytes.set(a.bytes, at);
-    at += a.bytes.length;
+// Puts answers about some rows and some bins together.
+class ActivityPicture {
+  constructor(rows, bins) {
+    this.bins = bins;
+    this.bytes = new Uint8Array(rows * bins * STRIP_CATEGORIES);
+    this.peaks = new Array(rows).fill(1);
   }
-  return { bytes, peaks: answers.flatMap((a) => a.peaks) };
+
+  put({ bytes, peaks }, row, bin, bins) {
+    const from = Math.max(0, -bin), to = Math.min(bins, this.bins - bin);
+    peaks.forEach((peak, k) => {
+      this.peaks[row + k] = peak;
+      const part = bytes.subarray((k * bins + from) * STRIP_CATEGORIES, (k * bins + to) * STRIP_CATEGORIES);
+      this.bytes.set(part, ((row + k) * this.bins + bin + from) * STRIP_CATEGORIES);
+    });
+  }
 }

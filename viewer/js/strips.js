@@ -15,9 +15,10 @@ class StripGroup {
     this.shown = null;  // {keys: Map(key -> index), from, to, bins, bytes, peaks, canvas, rows}
     this.busy = false;
     this.next = null;
+    this.turn = 0;
   }
 
-  // Asks for what the view needs, unless what is shown or on its way covers it. rows: [{key, ranges}]
+  // Asks for what the view needs, unless what is shown or on its way covers it. rows: [{key, ranges: [[node, node, shift]]}]
   want(rows, view) {
     if (rows.length === 0) return;
     const bins = Math.ceil(view.width * 1.5), length = view.to - view.from;
@@ -38,10 +39,13 @@ class StripGroup {
   send(wanted) {
     this.busy = true;
     this.flying = wanted;
+    const { turn } = this;
     this.ask(wanted.rows, wanted.from, wanted.to, wanted.bins, ({ bytes, peaks }) => {
       this.busy = false;
-      this.shown = { ...wanted, bytes, peaks };
-      this.repaint();
+      if (turn === this.turn) {
+        this.shown = { ...wanted, bytes, peaks };
+        this.repaint();
+      }
       const next = this.next;
       this.next = null;
       if (next) this.send(next);
@@ -53,6 +57,7 @@ class StripGroup {
   }
 
   forget() {
+    this.turn++; // what is on its way is of no use
     this.shown = null;
     this.next = null;
   }
@@ -61,16 +66,16 @@ class StripGroup {
   draw(context, key, view, y, height) {
     const s = this.shown, index = s?.keys.get(key);
     if (index === undefined) return false;
-    const rowHeight = s.canvas.height / s.rows.length, x0 = view.x(s.from), x1 = view.x(s.to);
+    const rowHeight = s.canvas.height / s.rows.length, x0 = view.placeX(s.from), x1 = view.placeX(s.to);
     drawClipped(context, s.canvas, index * rowHeight, rowHeight, x0, x1, y, height, view);
     return true;
   }
 
-  // The shares of a row at a time: Uint8Array of the categories (255: all warps), or null.
-  at(key, time) {
+  // The shares of a row at a place of the view: Uint8Array of the categories (255: all warps), or null.
+  at(key, place) {
     const s = this.shown, index = s?.keys.get(key);
-    if (index === undefined || time < s.from || time >= s.to) return null;
-    const bin = Math.floor((time - s.from) / (s.to - s.from) * s.bins),
+    if (index === undefined || place < s.from || place >= s.to) return null;
+    const bin = Math.floor((place - s.from) / (s.to - s.from) * s.bins),
       offset = (index * s.bins + bin) * STRIP_CATEGORIES;
     return { shares: s.bytes.subarray(offset, offset + STRIP_CATEGORIES), peak: s.peaks[index] };
   }

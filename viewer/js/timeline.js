@@ -59,9 +59,18 @@ class Timeline {
     return hit;
   }
 
+  // The view in the times of a lane: its launch may be drawn elsewhere than at its time.
+  viewOf(lane) {
+    const { trace, view } = this.app;
+    return view.fold.on ? view.shifted(trace.launchOf(trace.lanes.node[lane])?.shift ?? 0) : view;
+  }
+
+  timeIn(lane, x) { return this.app.view.place(x) - this.app.view.from + this.viewOf(lane).from; }
+
   // The event of a lane at x, or the nearest small one within 4 pixels; of what is here.
   eventAt(lane, x) {
-    const { source, view } = this.app, time = view.time(x), near = NEAR * view.nsPerPixel;
+    const { source } = this.app, view = this.viewOf(lane), near = NEAR * view.nsPerPixel;
+    const time = this.timeIn(lane, x);
     let best = null, distance = near;
     for (const piece of source.pieces(lane, view)) {
       const { start, end } = piece.columns, from = lowerBound(piece.first, piece.limit, (i) => end[i] >= time - near);
@@ -82,8 +91,8 @@ class Timeline {
     const warp = trace.ancestor(node, NODES.warp), holder = warp >= 0 ? warp : node, row = rows.rowOfNode.get(holder);
     if (row === undefined) return null;
     const box = warp >= 0 ? rows.warpLanes(warp).lanes.find((l) => l.lane === lane) : { y: 3, height: 18 };
-    const x = view.x(start);
-    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, view.x(end) - x), height: box.height };
+    const x = GUTTER + (start - this.viewOf(lane).from) / view.nsPerPixel, width = (end - start) / view.nsPerPixel;
+    return { x, y: rows.tops[row] - this.top + box.y, width: Math.max(1, width), height: box.height };
   }
 
   scrollToNode(node, wholeSubtree = false) {
@@ -114,7 +123,7 @@ class Timeline {
       app.cursorRow = hit.node;
       const found = hit.event ? hit.event.event : -1, kind = app.trace.nodes.kind[hit.node];
       if (found >= 0 || kind === NODES.warp) {
-        app.source.eventAt(hit.lane, hit.time, NEAR * app.view.nsPerPixel, (event) => app.select(event), hit.event);
+        app.source.eventAt(hit.lane, hit.lane < 0 ? 0 : this.timeIn(hit.lane, e.offsetX), NEAR * app.view.nsPerPixel, (event) => app.select(event), hit.event);
       } else if (this.isAway(hit.node)) app.launches.choose(app.trace.launchAt.get(hit.node), true);
       else app.toggle(hit.node);
     };
@@ -134,7 +143,7 @@ class Timeline {
   // A launch that is out of view: a click on its row goes there.
   isAway(node) {
     const { trace, view } = this.app, launch = trace.launchAt.get(node);
-    return launch !== undefined && (launch.end < view.from || launch.start > view.to);
+    return launch !== undefined && (launch.end + launch.shift < view.from || launch.start + launch.shift > view.to);
   }
 
   setHover(event) {
@@ -156,7 +165,7 @@ class Timeline {
     if (hit.event) this.showEvent(e, hit.event);
     else if (hit.gutter) app.tip.show(e, app.tip.row(hit.node));
     else if (kind === NODES.sm || kind === NODES.cta) app.tip.show(e,
-      app.tip.strip(app.trace.nodeName(hit.node), hit.time, this.group.at(hit.node, hit.time)));
+      app.tip.strip(app.trace.nodeName(hit.node), hit.time, this.group.at(hit.node, app.view.place(e.offsetX))));
     else app.tip.hide();
   }
 
@@ -188,7 +197,8 @@ class Timeline {
     for (; row < rows.nodes.length && rows.tops[row] < this.top + height; row++) {
       const node = rows.nodes[row], kind = trace.nodes.kind[node];
       this.drawGround(row, node, kind);
-      if (kind === NODES.sm || kind === NODES.cta) strips.push({ key: node, ranges: [[node, trace.nodes.last[node]]] });
+      if (kind === NODES.sm || kind === NODES.cta) strips.push({ key: node,
+        ranges: [[node, trace.nodes.last[node], trace.launchOf(node)?.shift ?? 0]] });
     }
     this.drawGrid(height);
     for (let r = first; r < row; r++) this.drawRow(r);
@@ -223,8 +233,12 @@ class Timeline {
   drawGrid(height) {
     const c = this.context, { view, palette } = this.app, step = tickStep(view.nsPerPixel, 84);
     c.fillStyle = palette.ui.line;
-    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) c.fillRect(Math.round(view.x(t)), 0, 1,
-      height);
+    for (const { from, to, shift } of view.fold.between(view.from, view.to)) {
+      for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
+        c.fillRect(Math.round(view.placeX(t + shift)), 0, 1, height);
+      }
+    }
+    this.app.drawFolds(c, height);
   }
 
   drawRow(row) {
@@ -247,13 +261,13 @@ class Timeline {
   // Launches are often far apart: where one lies out of view, its row says in which direction and how far.
   drawLaunchHint(node, y) {
     if (!this.isAway(node)) return;
-    const c = this.context, { trace, view, palette } = this.app, { start, end } = trace.launchAt.get(node);
-    const before = end < view.from, span = duration(end - start);
+    const c = this.context, { trace, view, palette } = this.app, { start, end, shift } = trace.launchAt.get(node);
+    const before = end + shift < view.from, span = duration(end - start);
     c.font = this.app.font(11);
     c.textBaseline = 'middle';
     c.textAlign = before ? 'left' : 'right';
     c.fillStyle = palette.ui['ink-faint'];
-    const away = duration(Math.round(before ? view.from - end : start - view.to));
+    const away = duration(Math.round(before ? view.fold.time(view.from) - end : start - view.fold.time(view.to)));
     c.fillText(before ? `◂ ${away} earlier, ${span} long` : `${away} later, ${span} long ▸`, before ? GUTTER + 6
       : GUTTER + view.width - 6, y);
   }
@@ -268,7 +282,7 @@ class Timeline {
 
   // Of a coarse piece, a small slice stands for more than a pixel and is drawn as wide.
   drawSlices(lane, y, height, labelled) {
-    const { source, view } = this.app, left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel,
+    const { source } = this.app, view = this.viewOf(lane), left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel,
       base = GUTTER - view.from * scale;
     for (const piece of source.pieces(lane, view)) {
       const { columns, limit, again, coarse } = piece, { start, end, cls, flags } = columns,
@@ -305,14 +319,16 @@ class Timeline {
   }
 
   drawMarkers(lane, y, height) {
-    const { source, view } = this.app, left = GUTTER, scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale;
+    const { source } = this.app, view = this.viewOf(lane), left = GUTTER, scale = 1 / view.nsPerPixel,
+      base = GUTTER - view.from * scale;
     for (const { columns, first, limit, from, to } of source.pieces(lane, view)) {
-      const { start, cls } = columns;
+      const { start, cls } = columns, last = limit > first ? start[limit - 1] : -Infinity; // may lie past the piece
       let i = lowerBound(first, limit, (k) => start[k] >= view.from && start[k] >= from);
       while (i < limit && start[i] <= view.to && start[i] < to) {
-        const x = start[i] * scale + base, next = this.past(start, i + 1, limit, view.time(Math.floor(x) + 2));
+        const x = start[i] * scale + base;
+        const next = this.past(start, i + 1, limit, (Math.floor(x) + 2 - base) * view.nsPerPixel);
         this.rects[cls[i]].push(Math.max(left, x - 1), y, 2, height);
-        const room = (next < limit ? start[next] * scale + base : left + view.width) - x;
+        const room = (next < limit || last >= to ? start[Math.min(next, limit - 1)] * scale + base : left + view.width) - x;
         if (room > 12) this.rects[cls[i]].push(x + 1, y, 2, 4, x + 3, y + 1, 1, 2);
         if (room > 40) this.labels.push(columns, i, x + 4, y - 1, room - 4, height + 1);
         i = next;

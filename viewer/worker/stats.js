@@ -182,7 +182,8 @@ function peakWarps(trace, nodeRanges) {
   return peak;
 }
 
-// Bytes [bin * 16 + category]: the share of `peak` warps (255: all) that are in the category during the bin.
+// Bytes [bin * 16 + category]: the share of `peak` warps (255: all) that are in the category during the bin. A range of nodes
+// may be drawn later or earlier than its time, by a shift.
 function activity(trace, context, nodeRanges, peak, from, to, bins, out) {
   const { start, end, cls, parentCls } = trace.events, { first } = trace.lanes, { laneFirst } = trace.nodes;
   const { of } = context.categories, { active } = context;
@@ -199,12 +200,13 @@ function activity(trace, context, nodeRanges, peak, from, to, bins, out) {
     steps[(b0 + 1) * CATEGORIES + category] += sign;
     steps[b1 * CATEGORIES + category] -= sign;
   };
-  for (const [nodeFrom, nodeTo] of nodeRanges) {
+  for (const [nodeFrom, nodeTo, shift = 0] of nodeRanges) {
+    const begin = from - shift, limitTime = to - shift;
     for (let lane = laneFirst[nodeFrom]; lane < laneFirst[nodeTo]; lane++) {
       if (active[lane] === 0) continue;
       const limit = first[lane + 1];
-      for (let i = firstEndingAfter(end, first[lane], limit, from); i < limit && start[i] < to; i++) {
-        const x0 = (Math.max(start[i], from) - from) * scale, x1 = (Math.min(end[i], to) - from) * scale;
+      for (let i = firstEndingAfter(end, first[lane], limit, begin); i < limit && start[i] < limitTime; i++) {
+        const x0 = (Math.max(start[i], begin) - begin) * scale, x1 = (Math.min(end[i], limitTime) - begin) * scale;
         if (x1 <= x0) continue;
         add(x0, x1, of[cls[i]], 1);
         if (parentCls[i] !== NO_CLASS) add(x0, x1, of[parentCls[i]], -1);

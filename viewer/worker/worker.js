@@ -181,7 +181,7 @@ function publish({ name, size, server }) {
 function answerActivity({ id, rows, from, to, bins }) {
   const bytes = new Uint8Array(rows.length * bins * CATEGORIES), peaks = [];
   rows.forEach((ranges, i) => {
-    const key = ranges.join();
+    const key = ranges.map(([a, b]) => `${a}-${b}`).join();
     if (!context.peaks.has(key)) context.peaks.set(key, peakWarps(trace, ranges));
     peaks.push(context.peaks.get(key));
     activity(trace, context, ranges, peaks[i], from, to, bins,
