@@ -65,7 +65,7 @@ iket_assembly_grid *iket_assembly_find_grid(iket_assembly *a, uint64_t id);
 // Puts the streams, their chunks ordered, into the model. The chunks are freed.
 int iket_assembly_fill(iket_assembly *a, iket_error *err);
 
-static inline void iket_fetch_header(const uint8_t *header) {
+IKET_ALWAYS_INLINE void iket_fetch_header(const uint8_t *header) {
     __builtin_prefetch(header);
     __builtin_prefetch(header + CHUNK_WARP); // on the next line of the cache
 }

@@ -43,6 +43,10 @@ static int check_crcs(void *context, size_t index, iket_error *err) {
     const found *f = context;
     size_t end = (index + 1) * CHUNKS_OF_A_TASK;
     for (size_t i = index * CHUNKS_OF_A_TASK; i < f->count && i < end; i++) {
+        if (i + FETCH_AHEAD < f->count) {
+            __builtin_prefetch(f->chunks[i + FETCH_AHEAD].at);
+            __builtin_prefetch(f->chunks[i + FETCH_AHEAD].at + CHUNK_CRC);
+        }
         if (f->chunks[i].size > 0) f->chunks[i].stream = check_crc(f->chunks[i].at);
     }
     return 0;

@@ -8,7 +8,7 @@
 #include "decode/dump_assembly.h"
 
 // The header of the part some steps ahead.
-static void fetch_part(const iket_assembly *a, size_t index) {
+IKET_ALWAYS_INLINE void fetch_part(const iket_assembly *a, size_t index) {
     if (index + IKET_FETCH_AHEAD < a->part_count) iket_fetch_header(a->parts[index + IKET_FETCH_AHEAD].head);
 }
 

@@ -14,7 +14,7 @@
 #include "decode/dump_assembly.h"
 
 // The header of the chunk or part some steps ahead.
-static void fetch_chunk(const iket_assembly *a, size_t index) {
+IKET_ALWAYS_INLINE void fetch_chunk(const iket_assembly *a, size_t index) {
     if (index + IKET_FETCH_AHEAD < a->dump->chunk_count) iket_fetch_header(a->dump->chunks[index + IKET_FETCH_AHEAD].at);
 }
 
@@ -35,7 +35,7 @@ static int same_place(const uint8_t *a, const uint8_t *b) {
     return iket_u64(a + CHUNK_GRID) == iket_u64(b + CHUNK_GRID) && memcmp(a + CHUNK_CTA, b + CHUNK_CTA, 12) == 0 && memcmp(a + CHUNK_WARP, b + CHUNK_WARP, 4) == 0;
 }
 
-static void fetch_place(const iket_assembly *a, const uint8_t *chunk) { __builtin_prefetch(&a->places[place_hash(chunk) & (a->place_slots - 1)], 1); }
+IKET_ALWAYS_INLINE void fetch_place(const iket_assembly *a, const uint8_t *chunk) { __builtin_prefetch(&a->places[place_hash(chunk) & (a->place_slots - 1)], 1); }
 
 static iket_assembly_place *find_place(iket_assembly *a, const uint8_t *chunk) {
     size_t at = place_hash(chunk) & (a->place_slots - 1);

@@ -190,6 +190,7 @@ static int write_piece(const json_writer *w, group *g, iket_replay *r, const pos
     bytes *b = g->bytes;
     iket_event e;
     int got = 0;
+    iket_replay_fetch(w->trace, (size_t)p->item + IKET_FETCH_STREAMS);
     size_t next = iket_marks_next(w->trace->backing->marks, p->item, p->mark);
     uint64_t end = next > 0 ? events_before(w, next) : UINT64_MAX;
     if (p->mark > 0) {

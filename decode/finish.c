@@ -10,7 +10,7 @@
 #include "common/array.h"
 #include "decode/marks.h"
 
-enum { TASK_BYTES = 256 * 1024, TASKS_MAX = 1024, FETCH_AHEAD = 8 };
+enum { TASK_BYTES = 256 * 1024, TASKS_MAX = 1024 };
 
 typedef struct unmatched { // a warp with a pop that had no push
     size_t location;
@@ -49,6 +49,7 @@ static int scan_stream(scan *c, task *t, size_t index, iket_error *err) {
     uint32_t decl;
     int more;
     uint64_t next_mark = IKET_MARK_EVENTS;
+    iket_replay_fetch(c->trace, index + IKET_FETCH_STREAMS);
     iket_replay_start(r, c->trace, index);
     while ((more = iket_replay_next(r, &event, &decl, err)) > 0) {
         if (event.kind != IKET_EVENT_END) t->decl_counts[c->first_decl[r->module] + decl]++;
@@ -100,13 +101,6 @@ static int scan_location(scan *c, task *t, size_t index, iket_error *err) {
 
 // ---- tasks ----------------------------------------------------------------------------------------------------------
 
-// The records of a few locations ahead: those of small warps lie far apart.
-static void fetch_records(const iket_trace *trace, size_t location) {
-    if (trace->source == IKET_SOURCE_JSON || location >= trace->location_count) return;
-    const iket_location *l = &trace->locations[location];
-    if (l->stream_count > 0) __builtin_prefetch(trace->backing->segments[trace->streams[l->first_stream].source].records);
-}
-
 static int run_task(void *context, size_t index, iket_error *err) {
     scan *c = context;
     task *t = &c->tasks[index];
@@ -114,10 +108,7 @@ static int run_task(void *context, size_t index, iket_error *err) {
     t->decl_counts = calloc(c->decl_total + 1, sizeof *t->decl_counts);
     t->sums = calloc(launches, sizeof *t->sums);
     int result = t->decl_counts == NULL || t->sums == NULL ? iket_fail(err, "%s: out of memory (%zu launches)", c->trace->path, launches) : 0;
-    for (size_t i = t->first; i < t->end && result == 0; i++) {
-        fetch_records(c->trace, i + FETCH_AHEAD);
-        result = scan_location(c, t, i, err);
-    }
+    for (size_t i = t->first; i < t->end && result == 0; i++) result = scan_location(c, t, i, err);
     iket_replay_free(&t->replay);
     return result;
 }

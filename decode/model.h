@@ -13,6 +13,10 @@
 #include "common/pool.h"
 #include "decode/include/iket/trace.h"
 
+// For what each loop over events must have inside, and for functions that only fetch ahead, which a compiler drops as
+// without effect where it calls them.
+#define IKET_ALWAYS_INLINE static inline __attribute__((always_inline))
+
 enum {
     IKET_SEGMENT_CLOSED = 1,  // `size` and `end` are final; else the records end at the first zero
     IKET_SEGMENT_WIDE = 2,    // doc/FORMAT.md section 3, flag 8

@@ -15,8 +15,6 @@
 
 #include "decode/model.h"
 
-#define IKET_ALWAYS_INLINE static inline __attribute__((always_inline))
-
 // What a record id stands for in a module: a row of its table.
 typedef struct iket_record_kind {
     const iket_decl *decl; // NULL for the reserved pop
@@ -76,6 +74,13 @@ typedef struct iket_replay {
 // Starts a replay; one that was used before keeps its memory. Zero-initialise.
 void iket_replay_start(iket_replay *replay, const iket_trace *trace, size_t stream);
 void iket_replay_free(iket_replay *replay);
+
+// Fetches the first records of a stream that is replayed a little later: those of small warps lie far apart. Any `stream`.
+enum { IKET_FETCH_STREAMS = 8 };
+IKET_ALWAYS_INLINE void iket_replay_fetch(const iket_trace *trace, size_t stream) {
+    if (trace->source == IKET_SOURCE_JSON || stream >= trace->stream_count || trace->streams[stream].source_count == 0) return;
+    __builtin_prefetch(trace->backing->segments[trace->streams[stream].source].records);
+}
 
 // ---- what is rare ---------------------------------------------------------------------------------------------------
 
