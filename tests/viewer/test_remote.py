@@ -31,6 +31,10 @@ PICTURE = """(part) => {
   context.drawImage(canvas, 0, 0, small.width, small.height);
   return [...context.getImageData(0, 0, small.width, small.height).data].map((v) => String.fromCharCode(v)).join('');
 }"""
+FOLLOW = """(link) => new Promise((then) => {
+  window.addEventListener('hashchange', () => setTimeout(then), { once: true });
+  location.hash = link;
+})"""
 SHOWN = """({ counts: iket.counts, t0: iket.t0, launches: iket.launches, roles: iket.roles, rows: iket.rows,
   stats: iket.stats, diagnostics: iket.diagnostics, view: iket.view })"""
 
@@ -178,7 +182,7 @@ def scopes(pages):
         check(alike(pages, "iket.selected", "the event after " + key) >= 0, "nothing is selected after " + key)
     on_both(pages, fill(""))
     for link in ("#span=2000,5000", "#span=2000,5000&sms=3.4.5.90&name=mma_wait", "#t=3000,4000&e=1000&q=warp:4", "#"):
-        on_both(pages, lambda page: page.goto(page.url.split("#")[0] + link))
+        on_both(pages, lambda page: page.evaluate(FOLLOW, link))
         alike(pages, SHOWN, "what %s shows" % link)
         alike(pages, "[iket.selected, iket.focus, document.getElementById('tab-body').innerText]", "the tab of " + link)
     for tab, shown in (("payload", "#tab-body canvas"), ("roles", "#roles-table")):
@@ -259,6 +263,12 @@ def hardships(folder, port):
         check(time.monotonic() - started < 3, "the page waits for its server")
         frames, moved = page.evaluate("[iket.frames, iket.view.from]")
         check(frames >= before[0] + 6 and moved > before[1], "frames %r" % [frames, before])
+        check(page.evaluate("document.getElementById('trouble').hidden"), "a slow server is no trouble")
+        settle(page)
+        painted = page.evaluate("iket.painted")
+        page.keyboard.press("w")
+        page.wait_for_function("(n) => iket.frames > n", arg=page.evaluate("iket.frames"))
+        check(page.evaluate("iket.painted") > painted / 4 and not page.evaluate("iket.settled"), "nothing is drawn until the server answers")
         settle(page)
         windows = [p for p in server.paths if "/window?" in p]
         check(len(windows) < 40, "%d requests for tiles" % len(windows))

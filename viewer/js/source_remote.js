@@ -70,8 +70,8 @@ class RemoteSource {
     this.arrowCount = tables.arrows;
     this.classCount = tables.classes.map((c) => c.count);
     this.launchOf = new Map(tables.launches.map((l) => [l.node, l]));
-    this.warpOf = new Map();
-    tables.warps.node.forEach((node, k) => this.warpOf.set(node, k));
+    this.warpAt = new Int32Array(tables.nodes.kind.length).fill(-1); // node -> its place in tables.warps
+    tables.warps.node.forEach((node, k) => { this.warpAt[node] = k; });
     this.tiles = new Tiles(tables.span);
     this.flights = new Map(); // number of a question -> {level, tile, lanes}
     this.events = new Map();  // number -> event, with `near` where its neighbours are known
@@ -97,12 +97,12 @@ class RemoteSource {
   }
 
   warpSpan(node) {
-    const k = this.warpOf.get(node), { start, end } = this.tables.warps;
-    return k === undefined || start[k] < 0 ? null : [start[k], end[k]];
+    const k = this.warpAt[node], { start, end } = this.tables.warps;
+    return k < 0 || start[k] < 0 ? null : [start[k], end[k]];
   }
 
   roleOf(node) {
-    const role = this.tables.warps.role[this.warpOf.get(node)];
+    const role = this.tables.warps.role[this.warpAt[node]];
     return role >= 0 ? this.tables.roles[role].class : -1;
   }
 

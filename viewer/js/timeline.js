@@ -283,8 +283,9 @@ class Timeline {
   // Of a coarse piece, a small slice stands for more than a pixel and is drawn as wide.
   drawSlices(lane, y, height, labelled) {
     const { source } = this.app, view = this.viewOf(lane), left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel,
-      base = GUTTER - view.from * scale;
-    for (const piece of source.pieces(lane, view)) {
+      base = GUTTER - view.from * scale, pieces = source.pieces(lane, view);
+    if (pieces.length === 0) this.drawComing(lane, y, height);
+    for (const piece of pieces) {
       const { columns, limit, again, coarse } = piece, { start, end, cls, flags } = columns,
         from = Math.max(view.from, piece.from), to = Math.min(view.to, piece.to);
       let i = lowerBound(piece.first, limit, (k) => end[k] >= from);
@@ -316,6 +317,16 @@ class Timeline {
       step *= 2;
     }
     return lowerBound(i, Math.min(limit, i + step), (k) => ends[k] > time);
+  }
+
+  // Nothing of a lane is here yet: a pale bar for as long as its warp lives.
+  drawComing(lane, y, height) {
+    const { app } = this, { trace, source, view, palette } = app, warp = trace.ancestor(trace.lanes.node[lane], NODES.warp);
+    const span = warp >= 0 ? source.warpSpan(warp) : null;
+    if (!span) return;
+    const [a, b] = span.map((t) => Math.max(GUTTER, Math.min(GUTTER + view.width, view.x(t))));
+    this.context.fillStyle = palette.ui.line;
+    this.context.fillRect(a, y, b - a, height);
   }
 
   drawMarkers(lane, y, height) {

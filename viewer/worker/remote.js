@@ -25,9 +25,11 @@ async function apiJson(response) {
   if (type.startsWith('application/json')) body = await response.json();
   if (!response.ok) {
     const again = response.status >= 500 && response.status !== 501 ? Number(response.headers.get('Retry-After')) || 1 : 0;
-    throw new ApiError(response.status, body?.error ?? `the server answers ${response.status}`, again);
+    const message = body?.state === 'building' || body?.state === 'waiting' ? 'it prepares the trace anew'
+      : body?.error ?? `it answers ${response.status}`;
+    throw new ApiError(response.status, message, again);
   }
-  if (body?.version !== API_VERSION) throw new ApiError(response.status, 'the server speaks another version of the API');
+  if (body?.version !== API_VERSION) throw new ApiError(response.status, 'it speaks another version of the API');
   return body;
 }
 
@@ -47,7 +49,7 @@ async function openRemote(root) {
       continue;
     }
     if (facts.state === 'none') return null;
-    if (facts.state === 'failed') throw new ApiError(200, facts.error ?? 'the server does not say why');
+    if (facts.state === 'failed') throw new ApiError(200, facts.error ?? 'it does not say why');
     if (facts.state === 'ready') break;
     postMessage({ building: facts });
     await wait(turn++ < 4 ? 0.25 : 1);
@@ -120,7 +122,7 @@ async function readActivity(response) {
   if (!response.ok) return apiJson(response);
   const buffer = await response.arrayBuffer(), view = new DataView(buffer), rows = view.getUint32(0, true),
     bins = view.getUint32(4, true), at = 8 + 4 * rows;
-  if (buffer.byteLength !== at + rows * bins * CATEGORIES) throw new ApiError(response.status, 'the server sends another size');
+  if (buffer.byteLength !== at + rows * bins * CATEGORIES) throw new ApiError(response.status, 'it sends another size');
   return { bytes: new Uint8Array(buffer, at), peaks: Array.from({ length: rows }, (_, i) => view.getUint32(8 + 4 * i, true)) };
 }
 
