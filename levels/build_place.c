@@ -27,7 +27,7 @@ static int start_part(iket_levels_part *p, iket_levels_builder *b, const iket_le
     for (size_t i = 0; i < names->track_count; i++) {
         const iket_levels_track *track = &names->tracks[i];
         int is_shown = track->node >= 0 && b->nodes[track->node].kind != IKET_LEVELS_ROOT;
-        p->tracks[i] = (iket_levels_place_track){.lane = is_shown ? b->nodes[track->node].lane : IKET_LEVELS_NONE, .lanes = track->lanes};
+        p->tracks[i] = (iket_levels_place_track){.lane = is_shown ? b->nodes[track->node].lane : IKET_LEVELS_NONE, .lanes = track->lanes, .born = track->born};
     }
     for (size_t i = 0; from != NULL && i < from->track_count; i++) {
         p->tracks[i].depth = from->tracks[i].depth;
@@ -125,7 +125,7 @@ static int place_end(iket_levels_part *p, const iket_levels_packet_event *event,
 static int place_event(void *context, iket_levels_reader *reader, const iket_levels_packet_event *event, iket_error *err) {
     iket_levels_part *p = context;
     iket_levels_place_track *track = &p->tracks[event->track];
-    if (track->lane == IKET_LEVELS_NONE) return 0;
+    if (track->lane == IKET_LEVELS_NONE || track->born > reader->packet) return 0;
     switch (event->type) {
     case IKET_LEVELS_END:
         if (track->depth == 0 || --track->depth >= IKET_LEVELS_MAX_DEPTH) return 0;

@@ -5,7 +5,7 @@
 
 #include "levels/place.h"
 
-enum { MANY_EVENTS = 4 * IKET_LEVELS_STAGED, MOST_STAGES = 1 << 18 };
+enum { MANY_EVENTS = 4 * IKET_LEVELS_STAGED, MOST_STAGES = 1 << 17 };
 
 int iket_levels_make_stages(iket_levels_part *p, iket_error *err) {
     uint32_t count = 0;

@@ -16,7 +16,7 @@ typedef struct iket_levels_place_lane {
 
 // The last events of a lane. Neighbours in a file belong to thousands of lanes, and each event to seven columns, so that
 // written at once nearly every value would be a miss of the cache and of the page tables; this way a cache line is filled.
-enum { IKET_LEVELS_STAGED = 8 };
+enum { IKET_LEVELS_STAGED = 16 };
 
 typedef struct iket_levels_stage {
     uint64_t start[IKET_LEVELS_STAGED], end[IKET_LEVELS_STAGED], payload[IKET_LEVELS_STAGED];
@@ -35,6 +35,7 @@ typedef struct iket_levels_cells {
 typedef struct iket_levels_place_track {
     uint32_t lane, lanes; // IKET_LEVELS_NONE: the track is not shown
     uint32_t depth;       // slices that are open
+    uint64_t born;        // what comes before the track's description does not belong to it, as in the first pass
 } iket_levels_place_track;
 
 typedef struct iket_levels_late_end {

@@ -203,7 +203,7 @@ int iket_levels_read_event(iket_levels_reader *reader, iket_levels_message m, ik
     IKET_TRY(iket_levels_leave(reader, &m, err));
     if (type < IKET_LEVELS_BEGIN || type > IKET_LEVELS_AT_ONCE) return 0;
     event.track = iket_levels_track_of(reader->names, uuid);
-    if (event.track == IKET_LEVELS_NONE || reader->names->tracks[event.track].born > reader->packet) {
+    if (event.track == IKET_LEVELS_NONE) {
         reader->unknown_tracks++;
         return 0;
     }
