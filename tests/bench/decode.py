@@ -5,7 +5,8 @@ against the bare cost of the same bytes in the same run. Needs iket-decode, make
 (`cmake --build build --target bench` sees to the first two).
 
 Every round runs each command once, so that a machine that others use bends all of them alike; the table shows medians.
-No command replaces a file: what the one before it wrote is removed first, since freeing a file's pages takes time too.
+No command replaces a file: what the one before it wrote is removed first, since freeing a file's pages takes time too; and
+before one that writes much, as many bytes are written and removed, so that a virtual machine has the pages at hand.
 CPU is user and system time; times in seconds. --large adds 1 GiB. --before stands before each measured command, such as
 "chrt -f 10" where others use the processors. --nvidia names a virtual environment with nvidia-cutlass-dsl-libs-base and
 -libs-core 4.8.1, numpy, protobuf and typing-extensions, whose post-processing then runs beside ours on the same data.
@@ -34,10 +35,13 @@ class Bench:
         self.runs = {}  # name: [(wall, cpu, peak)]
         self.out = scratch / "out"  # empty when a command begins
 
-    def run(self, name, *command, out=None, env=None):
-        """Runs a command once; stdout goes to the file `out`, else away."""
+    def run(self, name, *command, out=None, env=None, writes=0):
+        """Runs a command once; stdout goes to the file `out`, else away. `writes`: bytes that it writes into files."""
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
+        with tempfile.TemporaryFile(dir=self.out, buffering=0) as room:
+            for _ in range(writes // MIB):
+                room.write(bytes(MIB))
         with open(out or os.devnull, "wb") as sink:
             start = time.perf_counter()
             child = subprocess.Popen([*self.before, *map(str, command)], stdout=sink, stderr=subprocess.DEVNULL, env=env)
@@ -87,25 +91,24 @@ def one_size(bench, megabytes, whole):
     subprocess.run([*decode("pftrace,json" if whole else "pftrace", 2, dump), "-o", s], check=True)
     level = re.search(r"default (\d)", subprocess.run(["iket-decode", "--help"], capture_output=True, text=True).stdout)[1]
     jobs = (1, 2) if os.cpu_count() > 1 else (1,)
+    sizes = {"info": dump.stat().st_size, "pftrace": trace.stat().st_size, "collector": sum(f.stat().st_size for f in collector.iterdir())}
+    sizes["json"] = text.stat().st_size if whole else sum(map(len, parts_of(decode("json", 2, dump, "-o", "-"))))
     for _ in range(b.rounds):
-        b.run("cp dump", "cp", dump, b.out)
-        b.run("cp pftrace", "cp", trace, b.out)
+        b.run("cp dump", "cp", dump, b.out, writes=sizes["info"])
+        b.run("cp pftrace", "cp", trace, b.out, writes=sizes["pftrace"])
         for j in jobs:
             b.run(f"info {j}", "iket-decode", "--info", f"-j{j}", dump)
             b.run(f"info collector {j}", "iket-decode", "--info", f"-j{j}", collector / "iket.data.json")
-            b.run(f"pftrace {j}", *decode("pftrace", j, dump, "-o", b.out))
+            b.run(f"pftrace {j}", *decode("pftrace", j, dump, "-o", b.out), writes=sizes["pftrace"])
             b.run(f"json away {j}", *decode("json", j, dump, "-o", "-"))
             if whole:
-                b.run(f"json {j}", *decode("json", j, dump, "-o", b.out))
+                b.run(f"json {j}", *decode("json", j, dump, "-o", b.out), writes=sizes["json"])
                 b.run(f"gz {j}", *decode("pftrace.gz", j, dump, "-o", b.out))
                 b.run(f"pigz {j}", "pigz", "-c", f"-p{j}", f"-{level}", trace, out=b.out / "pigz")
-                b.run(f"all {j}", *decode("all", j, dump, "-o", b.out))
+                b.run(f"all {j}", *decode("all", j, dump, "-o", b.out), writes=sizes["json"] + sizes["pftrace"])
         if whole:
-            b.run("cp json", "cp", text, b.out)
+            b.run("cp json", "cp", text, b.out, writes=sizes["json"])
             b.run("gzip -1", "gzip", "-1", "-c", trace, out=b.out / "gzip")
-    sizes = {"info": dump.stat().st_size, "pftrace": trace.stat().st_size}
-    sizes["collector"] = sum(f.stat().st_size for f in collector.iterdir())
-    sizes["json"] = text.stat().st_size if whole else sum(map(len, parts_of(decode("json", 2, dump, "-o", "-"))))
     rows = []
     for j in jobs:
         for kind, what, bare in (("info", "`--info`, dump", "cp dump"), ("info collector", "`--info`, collector's data", "cp dump"), ("pftrace", ".pftrace", "cp pftrace"),
