@@ -67,7 +67,7 @@ static iket_html_state page_state(int folder, const char *name) {
     return state;
 }
 
-static iket_catalog_file describe(const struct stat *info) {
+iket_catalog_file iket_catalog_describe(const struct stat *info) {
     return (iket_catalog_file){
         .there = 1,
         .size = (uint64_t)info->st_size,
@@ -81,11 +81,11 @@ static iket_catalog_file describe(const struct stat *info) {
 static iket_catalog_file sibling(int folder, const char *name) {
     struct stat info;
     if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return (iket_catalog_file){0};
-    return describe(&info);
+    return iket_catalog_describe(&info);
 }
 
 static void set_file(iket_catalog_trace *trace, int folder, const char *name, iket_file_kind kind, const struct stat *info) {
-    trace->files[kind] = describe(info);
+    trace->files[kind] = iket_catalog_describe(info);
     if (info->st_mtim.tv_sec > trace->modified) trace->modified = info->st_mtim.tv_sec;
     if (kind == IKET_FILE_PAGE) trace->page = page_state(folder, name);
     if (kind == IKET_FILE_DUMP) trace->meta = sibling(folder, "meta.json");

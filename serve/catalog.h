@@ -61,6 +61,9 @@ enum { IKET_CATALOG_TRACES = 5000, IKET_CATALOG_ENTRIES = 200000, IKET_CATALOG_D
 // What is appended to a base to name the file of a kind; "" for raw input.
 const char *iket_file_ending(iket_file_kind kind);
 
+struct stat;
+iket_catalog_file iket_catalog_describe(const struct stat *info);
+
 // Tells a page by its first bytes.
 iket_html_state iket_html_state_of(int fd);
 

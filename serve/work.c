@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/output.h"
@@ -65,6 +66,16 @@ static int export(const iket_work *work, const char *key, const iket_root *root,
     return 0;
 }
 
+// What waited for its turn may be about a file that is another one by now; then its level file would never be asked for.
+static int is_still(const char *key, int fd) {
+    char now[IKET_KEY_MAX];
+    struct stat info;
+    if (fstat(fd, &info) != 0) return 0;
+    iket_catalog_file file = iket_catalog_describe(&info);
+    iket_cache_file_key(&file, now);
+    return strcmp(now, key) == 0;
+}
+
 // `key` is that of the .pftrace's source with IKET_LEVELS_ENDING.
 static int make_levels(const iket_work *work, const char *key, const iket_root *root, iket_work_runner run, void *context, iket_facts *facts, iket_error *err) {
     char output[IKET_CACHE_PATH], progress[IKET_CACHE_PATH], source_key[IKET_KEY_MAX];
@@ -76,7 +87,7 @@ static int make_levels(const iket_work *work, const char *key, const iket_root *
     const char *name = work->path != NULL ? work->path : "the decoded trace";
     if (source < 0) return iket_fail(err, "%s: cannot be read: %s", name, strerror(errno));
     iket_child_task task = {.source = source, .meta = -1, .name = name, .selection = "", .output = output, .progress = progress};
-    int result = run(context, &task, facts, err);
+    int result = work->path == NULL || is_still(source_key, source) ? run(context, &task, facts, err) : iket_fail(err, "%s: has changed meanwhile", name);
     close(source);
     unlink(progress);
     if (result == 0) iket_cache_prune();

@@ -195,6 +195,26 @@ class Questions(served.FolderTest):
         self.write("changing.pftrace", served.read(os.path.join(self.folder, "cut", "gemm.pftrace")))
         self.assertNotEqual(self.until_made("changing")["events"], first["events"])
 
+    def test_growing_trace(self):
+        """Asked about at every step, it is not read once for each."""
+        whole = served.read(os.path.join(self.folder, "gemm.pftrace"))
+        server, cache = self.fresh()
+        with server:
+            for size in range(100_000, len(whole), 10_000):
+                self.write("growing/x.pftrace", whole[:size])
+                self.facts("x", "growing", server)
+            self.write("growing/x.pftrace", whole)
+            self.assertEqual(self.until_made("x", "growing", server)["warps"], 1056)
+            # What the index asks for has its turn last.
+            for name in ("dump.bin", "meta.json"):
+                os.utime(os.path.join(self.folder, "all_features", name), (1_700_000_000, 1_700_000_000))
+            for _ in range(600):
+                traces = json.loads(server.get("/api/v1/traces").body)["traces"]
+                if any("facts" in trace for trace in traces if trace["folder"] == "all_features"):
+                    break
+                time.sleep(0.05)
+            self.assertLess(len(self.level_files(cache)), (len(whole) - 100_000) // 10_000 // 4)
+
     def test_ends_while_it_is_made(self):
         marker = '{"locIdx":0,"markerNameIdx":1,"timestamp":1800000000000000000,"color":4294967295}'
         head = '{"meta":{"version":1},"stringTable":["k","m"],"locationTable":[{"smId":0,"tpcId":-1,"gpcId":-1,"ctaId":[0,0,0],"warpId":0}],"graphLaunches":{},"launches":[{"contextId":1,"gridId":1,'
@@ -215,7 +235,7 @@ class Questions(served.FolderTest):
 
     def test_tags(self):
         self.until_made("gemm")
-        for question in ("tables", "window?lanes=0-300", "statistics", LONG, "rows.csv"):
+        for question in ("tables", "window?lanes=0-300", "statistics", LONG):
             path = self.address("gemm", question)
             plain, packed = self.server.get(path), self.server.get(path, Accept_Encoding="br, gzip;q=0.5")
             self.assertEqual((plain.get("Content-Encoding"), packed.get("Content-Encoding")), (None, "gzip"), question)
