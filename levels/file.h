@@ -75,7 +75,7 @@ typedef struct iket_levels_section {
     X(bin_at, uint64_t)            /* [binned + 1] first bin, in units of IKET_LEVELS_CATEGORIES floats */             \
     X(bin_from, uint64_t)          /* [binned] ns since t0: its launch's start */                                      \
     X(bin_to, uint64_t)            /* [binned] its launch's end */                                                     \
-    X(bin, float)                  /* level 0 (2^k bins of the launch's time), then 2^(k-1) … 1; per bin and category: ns, summed over warps */
+    X(bin, float)                  /* level 0 (2^k bins of the launch's time, one for 32 events or more), then 2^(k-1) … 1; per bin and category: ns, summed over warps */
 
 enum iket_levels_note_kind {
     IKET_LEVELS_NOTE_END_PAYLOAD,    // type and bits

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_damage.py: traces that are cut off anywhere give what is whole before the cut, as the page does (judge.js); what is
-no trace of ours is refused in one line that names the file and the byte; nothing is left behind."""
+no trace of ours is refused in one line that names the file and the byte; nothing is left behind. Level files of other
+versions, or damaged, are not opened."""
 import gzip
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -86,6 +88,30 @@ def cut_files(folder, name, places):
     return pairs
 
 
+# (offset, bytes): what a level file of another program, or of a build that did not end, has there.
+LEVELS_REFUSED = {
+    "this is no level file": [(0, b"IKETLVL0")],
+    "of another version": [(8, b"\1\2\3\4"), (12, b"\0\0"), (16, b"9.9.9"), (20, b"x")],
+    "is not complete": [(64, b"\0")],
+    "is damaged": [(72, b"\1"), (79, b"\x7f"), (87, b"\x7f"), (72 + 16 * 7 + 8, b"\0")],
+}
+
+
+def level_files(folder, whole):
+    """Opening: by level_answer, which asks nothing."""
+    for message, changes in [*LEVELS_REFUSED.items(), ("", [(0, b"")])]:
+        for offset, content in changes:
+            (folder / "changed").write_bytes(whole[:offset] + content + whole[offset + len(content) :])
+            result = subprocess.run(["level_answer", str(folder / "changed")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            check((result.returncode != 0) == (message != "") and message in result.stderr, "byte %d: %s" % (offset, result.stderr))
+    for length in (0, 10, 80, len(whole) // 2, len(whole) - 1):
+        (folder / "changed").write_bytes(whole[:length])
+        result = subprocess.run(["level_answer", str(folder / "changed")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        check(result.returncode != 0 and "level file" in result.stderr, "cut at %d: %s" % (length, result.stderr))
+
+
 with tempfile.TemporaryDirectory() as scratch:
     where = pathlib.Path(scratch)
-    sys.exit(judge(odd_files(where) + cut_files(where, "collector/features/iket.data.bin", 80)) or 0)
+    made = odd_files(where) + cut_files(where, "collector/features/iket.data.bin", 80)
+    level_files(where, max((levels.read_bytes() for _, levels in made if levels != "-"), key=len))
+    sys.exit(judge(made) or 0)
