@@ -12,7 +12,7 @@ const REMOTE_LANES = 256;    // of one request
 const REMOTE_TEXT = 1400;    // letters of one argument: a server takes addresses of some 2,000
 const REMOTE_EVENTS = 20000; // single events kept
 const REMOTE_CSV = 5e6;      // lines that the server sends
-const REMOTE_RUNS = 64;      // runs of a folded map that are asked for, the longest ones
+const REMOTE_RUNS = 128;     // runs of a folded map: with more, it only shows where warps are alive
 
 // Sorted numbers as "0-3,7".
 function numberSpans(numbers) {
@@ -366,11 +366,12 @@ class RemoteSource {
     const { fold } = this.app.view, isMap = rows[0].sm !== undefined, out = new ActivityPicture(rows.length, bins);
     const questions = [];
     if (isMap && fold.on) {
-      const scale = bins / (to - from);
-      for (const run of fold.between(from, to).sort((a, b) => (b.to - b.from) - (a.to - a.from)).slice(0, REMOTE_RUNS)) {
+      const scale = bins / (to - from), runs = fold.between(from, to);
+      for (const run of runs) {
         const first = Math.floor((run.from + run.shift - from) * scale), last = Math.ceil((run.to + run.shift - from) * scale);
         const at = (bin) => from - run.shift + bin / scale;
-        questions.push({ rows, at: 0, from: at(first), to: at(last), bins: last - first, bin: first });
+        if (runs.length <= REMOTE_RUNS) questions.push({ rows, at: 0, from: at(first), to: at(last), bins: last - first, bin: first });
+        else out.shade(rows, run.shift, first, last);
       }
     } else {
       rows.forEach((row, k) => {
@@ -435,6 +436,14 @@ class ActivityPicture {
     this.bins = bins;
     this.bytes = new Uint8Array(rows * bins * STRIP_CATEGORIES);
     this.peaks = new Array(rows).fill(1);
+  }
+
+  // Warps are alive in these bins: all that is told of launches that are a few pixels wide.
+  shade(rows, shift, first, last) {
+    rows.forEach((row, k) => {
+      if (!row.ranges.some((range) => range[2] === shift)) return;
+      for (let bin = first; bin < Math.min(last, this.bins); bin++) this.bytes[(k * this.bins + bin) * STRIP_CATEGORIES] = 255;
+    });
   }
 
   put({ bytes, peaks }, row, bin, bins) {
