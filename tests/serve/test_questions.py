@@ -152,7 +152,11 @@ class Questions(served.FolderTest):
             self.assertIn(json.loads(answer.body)["state"], ("waiting", "building"))
             self.assertEqual(self.until_made("gemm", server=server)["state"], "ready")
             self.assertEqual(server.get(self.address("gemm", "window?lanes=0-1")).status, 200)
-            # Only the level file is left, and nothing beside the user's.
+            # Only the level file is left, when its maker is gone, and nothing beside the user's.
+            for _ in range(100):
+                if len(os.listdir(cache)) == 1:
+                    break
+                time.sleep(0.05)
             self.assertEqual([name.rpartition(".")[2] for name in os.listdir(cache)], ["levels"])
             self.assertEqual(os.listdir(os.path.join(self.folder, "cut")), ["gemm.pftrace"])
 
