@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_progress.py: what the builder tells while it reads, and its last overview against the level file. The progress is
-written into a pipe, so that every state of it is seen and nothing depends on time."""
+written into a pipe, so that every state of it is seen and nothing depends on time. A trace that changes between the two
+passes over it is refused."""
 import base64
+import fcntl
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -97,6 +100,41 @@ def check_activity(activity, file):
         check(busy[k * bins : (k + 1) * bins] == want, "SM %d: %s, not %s" % (sm, list(busy[k * bins : (k + 1) * bins]), list(want)))
 
 
+def change_while_reading(trace, folder, change):
+    """Lets the builder read the trace once, calls change() while it waits to tell that it begins to place, and gives what it says."""
+    pipe = folder / "progress"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)  # less than a state with an overview: its writer waits until all is read
+    command = ["levels_make", str(trace), str(folder / "levels"), str(pipe)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        text = b""
+        while b'"phase":"placing"' not in text:
+            check(process.poll() is None, "levels_make ends with %s: %s" % (process.returncode, text[-200:]))
+            if select.select([reader], [], [], 0.1)[0]:
+                text += os.read(reader, 1 << 16)
+        change()
+        os.set_blocking(reader, False)
+        while process.poll() is None:
+            if select.select([reader], [], [], 0.01)[0]:
+                os.read(reader, 1 << 16)
+        message = process.stderr.read()
+    os.close(reader)
+    check(not (folder / "levels").exists(), "a level file of a trace that changed is there")
+    return message
+
+
+def check_changes(trace, folder):
+    whole = trace.read_bytes()
+    half = len(whole) // 2
+    begins = [whole.index(b"\x0a", at) for at in range(half, half + 2000, 100)]
+    changes = [whole[:half], b"", whole[:200] * 20, whole[:half] + whole[: half + 10], whole + whole[half:], *(whole[:at] + b"\x0b" + whole[at + 1 :] for at in begins)]
+    for content in changes:
+        message = change_while_reading(trace, folder, lambda content=content: trace.write_bytes(content))
+        check(message.count("\n") == 1 and message.startswith("levels_make: %s: " % trace), "a trace that changed: %s" % message)
+        trace.write_bytes(whole)
+
+
 with tempfile.TemporaryDirectory() as scratch:
     folder = pathlib.Path(scratch)
     for case in ("collector/hopper_gemm/iket.data.bin", "graph_replays/dump.bin"):
@@ -106,4 +144,7 @@ with tempfile.TemporaryDirectory() as scratch:
         check_states(states, trace.stat().st_size, level_file.events)
         check_names(states[-1]["overview"], level_file, json.loads(bytes(level_file.tables_json)))
         check_activity(states[-1]["overview"]["activity"], level_file)
+        os.unlink(folder / "levels")
+        if "hopper" in case:
+            check_changes(trace, folder)
         check(states[-1]["t0"] == str(level_file.t0) and states[-1]["warps"] == level_file.node_kind.tolist().count(WARP), "%s: t0 or warps" % case)
