@@ -35,6 +35,32 @@ FOLLOW = """(link) => new Promise((then) => {
   window.addEventListener('hashchange', () => setTimeout(then), { once: true });
   location.hash = link;
 })"""
+# A tile cache for 10,000 events of a trace of 1,024 * 16 ns (level 4 is all of it), and what it says of lane 7 at level 2.
+TILES = """() => {
+  const tiles = new Tiles(1024 * 16 - 1, 10000), columns = (n) => ({ start: new Float64Array(n), end: new Float64Array(n) });
+  const view = { from: 5000, to: 9000, nsPerPixel: 5 }, said = [];
+  const add = (level, tile, lanes, n) => tiles.add(level, tile, lanes, { lanes: [lanes[0]], at: [0, n], columns: columns(n) });
+  const look = (lane = 7) => said.push(tiles.pieces(lane, view).map((p) => [p.level, p.from, p.to, p.coarse, p.again, p.limit - p.first]));
+  look();
+  add(1, 3, [7], 5);        // finer: 6144 .. 8192
+  look();
+  add(4, 0, [7, 8], 9);     // the whole, stretched
+  look();
+  look(8);                  // asked for, and empty
+  add(2, 2, [7], 3);        // 8192 .. 12288
+  look();
+  add(2, 1, [7], 4);        // 4096 .. 8192
+  look();
+  let most = 0;
+  for (let k = 0; k < 200; k++) {
+    tiles.clock++;
+    tiles.pieces(7, view);  // what a frame draws is kept
+    add(0, k % 16, [100 + k], 300);
+    most = Math.max(most, tiles.events);
+  }
+  look();
+  return { said, most, kept: [...tiles.ofLane.keys()].length, batches: tiles.batches.size };
+}"""
 SHOWN = """({ counts: iket.counts, t0: iket.t0, launches: iket.launches, roles: iket.roles, rows: iket.rows,
   stats: iket.stats, diagnostics: iket.diagnostics, view: iket.view })"""
 
@@ -235,6 +261,22 @@ def pictures(pages):
     on_both(pages, press("Escape"))
 
 
+def tile_cache(page):
+    """What is drawn while tiles are missing, and that what no frame uses goes."""
+    got = page.evaluate(TILES)
+    finer, whole = [1, 6144, 8192, 0, False, 5], lambda a, b, again: [4, a, b, 16, again, 9]
+    want = [
+        [],
+        [finer],
+        [whole(4096, 8192, False), whole(8192, 12288, True)],
+        [[4, 4096, 8192, 16, False, 0], [4, 8192, 12288, 16, True, 0]],
+        [whole(4096, 8192, False), [2, 8192, 12288, 0, False, 3]],
+        [[2, 4096, 8192, 0, False, 4], [2, 8192, 12288, 0, True, 3]],
+    ]
+    same(got["said"], want + want[-1:], "what there is of a lane")
+    check(got["most"] <= 10300 and got["kept"] < 45 and got["batches"] < 45, "kept: %r" % got)
+
+
 def copy_of_perfetto(page):
     """The server's copy of the Perfetto UI is the address that is offered."""
     page.locator("#show-perfetto").click()
@@ -265,9 +307,9 @@ def hardships(folder, port):
         check(frames >= before[0] + 6 and moved > before[1], "frames %r" % [frames, before])
         check(page.evaluate("document.getElementById('trouble').hidden"), "a slow server is no trouble")
         settle(page)
-        painted = page.evaluate("iket.painted")
+        painted, frames = page.evaluate("[iket.painted, iket.frames]")
         page.keyboard.press("w")
-        page.wait_for_function("(n) => iket.frames > n", arg=page.evaluate("iket.frames"))
+        page.wait_for_function("(n) => iket.frames > n", arg=frames)
         check(page.evaluate("iket.painted") > painted / 4 and not page.evaluate("iket.settled"), "nothing is drawn until the server answers")
         settle(page)
         windows = [p for p in server.paths if "/window?" in p]
@@ -354,6 +396,7 @@ def test(folder):
             pictures(pages)
             scopes(pages)
             files(pages)
+            tile_cache(pages[1])
             copy_of_perfetto(pages[1])
             same(context.errors, [], "errors in the console")
         hardships(folder, port)

@@ -244,7 +244,7 @@ class RemoteSource {
   trouble({ message, again }, repeat) {
     const line = byId('trouble');
     line.hidden = false;
-    line.textContent = again ? `The server: ${message}. What is here stays; asking again…` : `The server: ${message}.`;
+    line.textContent = `The server ${message}.${again ? ' What is here stays; asking again…' : ''}`;
     if (!again) return;
     if (repeat) this.waiting.push(repeat);
     if (this.timer) return;

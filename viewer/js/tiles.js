@@ -17,8 +17,9 @@ const TILE_EVENTS = 3e6; // kept at most, some 100 MB
 const TILE_FINER = 3;    // levels below that are looked at for what is missing
 
 class Tiles {
-  constructor(span) {
+  constructor(span, most = TILE_EVENTS) {
     this.span = span;
+    this.most = most;
     this.top = Math.max(0, Math.ceil(Math.log2((span + 1) / TILE_PIXELS))); // its only tile is the whole trace
     this.ofLane = new Map(); // lane -> Map(key -> piece)
     this.batches = new Set();
@@ -57,9 +58,9 @@ class Tiles {
   }
 
   dropOld() {
-    if (this.events <= TILE_EVENTS) return;
+    if (this.events <= this.most) return;
     for (const batch of [...this.batches].sort((a, b) => a.used - b.used)) {
-      if (this.events <= TILE_EVENTS * 0.8 || batch.used === this.clock) return;
+      if (this.events <= this.most * 0.8 || batch.used === this.clock) return;
       this.batches.delete(batch);
       this.events -= batch.count;
       for (const lane of batch.lanes) {

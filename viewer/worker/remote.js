@@ -25,11 +25,11 @@ async function apiJson(response) {
   if (type.startsWith('application/json')) body = await response.json();
   if (!response.ok) {
     const again = response.status >= 500 && response.status !== 501 ? Number(response.headers.get('Retry-After')) || 1 : 0;
-    const message = body?.state === 'building' || body?.state === 'waiting' ? 'it prepares the trace anew'
-      : body?.error ?? `it answers ${response.status}`;
+    const message = body?.state === 'building' || body?.state === 'waiting' ? 'prepares the trace anew'
+      : body?.error ? `says: ${body.error}` : `answers ${response.status}`;
     throw new ApiError(response.status, message, again);
   }
-  if (body?.version !== API_VERSION) throw new ApiError(response.status, 'it speaks another version of the API');
+  if (body?.version !== API_VERSION) throw new ApiError(response.status, 'speaks another version of the API');
   return body;
 }
 
@@ -122,7 +122,7 @@ async function readActivity(response) {
   if (!response.ok) return apiJson(response);
   const buffer = await response.arrayBuffer(), view = new DataView(buffer), rows = view.getUint32(0, true),
     bins = view.getUint32(4, true), at = 8 + 4 * rows;
-  if (buffer.byteLength !== at + rows * bins * CATEGORIES) throw new ApiError(response.status, 'it sends another size');
+  if (buffer.byteLength !== at + rows * bins * CATEGORIES) throw new ApiError(response.status, 'sends a picture of another size');
   return { bytes: new Uint8Array(buffer, at), peaks: Array.from({ length: rows }, (_, i) => view.getUint32(8 + 4 * i, true)) };
 }
 
@@ -138,7 +138,7 @@ async function answerRemote({ id, what, query }) {
   } catch (error) {
     if (error.name === 'AbortError') return;
     const known = error instanceof ApiError, silent = error instanceof TypeError; // fetch's own: no answer came
-    postMessage({ failed: { id, status: known ? error.status : 0, message: silent ? 'it does not answer' : error.message,
+    postMessage({ failed: { id, status: known ? error.status : 0, message: silent ? 'does not answer' : error.message,
       again: known ? error.again : 1 } });
   } finally {
     remote.running.delete(id);
