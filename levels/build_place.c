@@ -50,7 +50,7 @@ static int start_part(iket_levels_part *p, iket_levels_builder *b, const iket_le
 // ---- events ---------------------------------------------------------------------------------------------------------
 
 static int add_note(iket_levels_part *p, uint64_t event, uint32_t kind, uint64_t bits, uint32_t type, iket_error *err) {
-    if (p->note_first + p->note_count >= p->builder->notes_most) return iket_fail(err, "the file changed while it was read (try again)");
+    if (p->note_first + p->note_count >= p->note_limit) return iket_fail(err, "the file changed while it was read (try again)");
     p->builder->columns.note[p->note_first + p->note_count++] = (iket_levels_note){.event = event, .bits = bits, .kind = kind, .type = type};
     return 0;
 }
@@ -196,6 +196,7 @@ static int place_with(iket_levels_builder *b, iket_levels_part *parts, iket_erro
     size_t count = b->snapshot_count + 1;
     for (size_t i = 0; i < count; i++) {
         IKET_TRY(start_part(&parts[i], b, i == 0 ? NULL : &b->snapshots[i - 1], err));
+        parts[i].note_limit = i + 1 < count ? b->snapshots[i].notes : b->notes_most;
         parts[i].lane_first = malloc(((size_t)b->lane_count + 1) * sizeof *parts[i].lane_first);
         if (parts[i].lane_first == NULL) return iket_fail(err, "out of memory (%" PRIu32 " lanes)", b->lane_count);
         for (uint32_t lane = 0; lane < b->lane_count; lane++) parts[i].lane_first[lane] = parts[i].lanes[lane].next;

@@ -60,6 +60,7 @@ typedef struct iket_levels_part {
     iket_levels_stage *stages;
     uint64_t read;                   // how far its file is read, as the progress knows it
     uint64_t note_first, note_count; // its notes in the file
+    uint64_t note_limit;             // past the last one that the first pass left room for
     iket_memory texts;               // what they name
     iket_levels_late_end *late;
     size_t late_count, late_capacity;

@@ -46,14 +46,23 @@ static int put_value(iket_sink *sink, const annotation *a, iket_error *err) {
     return 0;
 }
 
+// An annotation that was not declared so far has a name from then on: a later declaration of another one is refused, so that
+// every reading takes an event for the same.
+static int name_annotation(iket_levels_reader *reader, uint64_t iid, uint32_t *index, iket_error *err) {
+    char text[40];
+    *index = iket_levels_map_get(&reader->names->annotation_of, iid);
+    if (*index != IKET_LEVELS_NONE) return 0;
+    if (!reader->defines) return iket_fail(err, "the file changed while it was read (try again)");
+    int size = snprintf(text, sizeof text, "annotation %" PRIu64, iid);
+    IKET_TRY(iket_levels_strings_add(&reader->names->interned, text, (size_t)size, index, err));
+    return iket_levels_map_set(&reader->names->annotation_of, iid, *index, err);
+}
+
 static int put_name(iket_levels_reader *reader, iket_sink *sink, const annotation *a, iket_error *err) {
     if (a->name.at != NULL) return put_string(sink, a->name, err);
-    uint32_t index = iket_levels_map_get(&reader->names->annotation_of, a->iid);
-    if (index == IKET_LEVELS_NONE) {
-        iket_sink_printf(sink, "\"annotation %" PRIu64 "\"", a->iid);
-    } else {
-        iket_json_string(sink, iket_levels_strings_get(&reader->names->interned, index));
-    }
+    uint32_t index;
+    IKET_TRY(name_annotation(reader, a->iid, &index, err));
+    iket_json_string(sink, iket_levels_strings_get(&reader->names->interned, index));
     return 0;
 }
 

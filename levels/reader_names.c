@@ -9,7 +9,7 @@
 static int declare(iket_levels_reader *reader, iket_levels_map *map, uint64_t iid, uint32_t value, iket_error *err) {
     uint32_t before = iket_levels_map_get(map, iid);
     if (before == value) return 0;
-    if (before != IKET_LEVELS_NONE) return iket_levels_refuse(reader, err, "a name's number is given a second time (the file is several traces in one: decode them apart)");
+    if (before != IKET_LEVELS_NONE) return iket_levels_refuse(reader, err, "a name's number is declared a second time, or after its first use (the file is several traces in one: decode them apart)");
     return iket_levels_map_set(map, iid, value, err);
 }
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from packets import CLOCK, HEAD, ROOT, begin, end, event, field, named, names, packet, track
+from packets import CLOCK, HEAD, ROOT, annotation, begin, end, event, field, named, names, packet, track
 from traces import FIXTURES, decode, judge, make
 
 
@@ -36,6 +36,7 @@ REFUSED = {
 STRICTER = {  # the page reads these: it need not read the file twice, and has no binary searches over unsorted times
     "no_category": (HEAD + ROOT + begin(category=7), "category 7 was never declared"),
     "two_traces": (HEAD + ROOT + packet(field(12, field(2, named(1, b"b")))), "decode them apart"),
+    "used_first": (HEAD + ROOT + begin(3, 1, 1, annotation(2, 3, 5)) + packet(field(12, field(3, named(2, b"payload")))), "after its first use"),
     "far_time": (HEAD + ROOT + end(time=1 << 60), "more than 104 days"),
 }
 
@@ -46,6 +47,7 @@ READ = {  # odd, but read by both
     "deep_ranges": HEAD + ROOT + track(3, b"k", 2) + track(4, b"launch -1 2 3", 3)
     + begin(4) * 600 + end(4, time=7) * 590,
     "no_utf8": HEAD + ROOT + track(3, b"k\xff", 2) + track(4, b"x", 3) + begin(4),
+    "undeclared": HEAD + ROOT + track(3, b"k", 2) + track(4, b"launch 0", 3) + begin(4) + end(4, annotation(9, 3, 5), time=5),
     "large_uuids": HEAD + ROOT + track(1 << 40, b"k", 2)
     + b"".join(track((1 << 20) + i, b"launch %d" % i, 1 << 40, 5000 - i) for i in range(5000)) + begin((1 << 20) + 4999),
 }
