@@ -15,18 +15,13 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "decode/include/iket/encode.h"
+#include "decode/json_launches.h"
 #include "decode/json_rows.h"
 #include "decode/marks.h"
 
 // A group has about GROUP_EVENTS, but a piece of a stream is not divided. One with more than DIRECT_EVENTS (so deep in ranges
 // that it has no marks) is encoded when its turn to be written comes, straight into the sink.
 enum { ROW_BYTES = 1024, GROUP_EVENTS = 4096, DIRECT_EVENTS = 4 * IKET_MARK_EVENTS, LIFETIMES_OF_A_STEP = 1024, FLUSH_BYTES = 1024 * 1024 };
-
-typedef struct entry { // a launch in the order of the document
-    uint32_t launch;
-    uint32_t first_stream, end_stream;
-    char *before;      // what stands before it, owned; NULL: a comma and a line's end
-} entry;
 
 typedef enum phase { PHASE_MARKERS, PHASE_RANGES, PHASE_LIFETIMES } phase;
 
@@ -61,8 +56,7 @@ typedef struct json_writer {
     uint32_t *location_index; // [location_count]: index in the written locationTable
     iket_json_decl *decls;    // of all modules
     size_t *first_decl;       // [module_count]: where a module's begin
-    entry *entries;
-    size_t entry_count, entry_capacity;
+    iket_json_entries entries;
     group *groups;
     size_t group_count, group_capacity;
     bytes *bytes;             // [slots]
@@ -264,7 +258,7 @@ static void write_head(iket_sink *s, const iket_trace *trace, const iket_launch 
     if (l->host_end != 0) iket_sink_printf(s, ",\"hostEndNs\":%llu", (unsigned long long)l->host_end);
 }
 
-static int begin_launch(const json_writer *w, group *g, const entry *e, iket_error *err) {
+static int begin_launch(const json_writer *w, group *g, const iket_json_entry *e, iket_error *err) {
     iket_sink sink;
     IKET_TRY(iket_sink_open(&sink, 4 * ROW_BYTES, add_bytes, g->bytes, err));
     iket_sink_text(&sink, e->before != NULL ? e->before : ",\n");
@@ -277,7 +271,7 @@ static int begin_launch(const json_writer *w, group *g, const entry *e, iket_err
 
 static void start_at(const json_writer *w, position *p, size_t index, phase first) {
     *p = (position){.entry = index, .phase = first};
-    if (index < w->entry_count && first != PHASE_LIFETIMES) p->item = w->entries[index].first_stream;
+    if (index < w->entries.count && first != PHASE_LIFETIMES) p->item = w->entries.items[index].first_stream;
 }
 
 static int is_at(const position *a, const position *b) { return a->entry == b->entry && a->phase == b->phase && a->item == b->item && a->mark == b->mark; }
@@ -292,7 +286,7 @@ static uint64_t step_stream(const json_writer *w, position *p) {
 
 // One step: a piece of a stream, some lifetimes, or what ends an array. Returns about how many events that costs.
 static uint64_t step(const json_writer *w, position *p) {
-    const entry *e = &w->entries[p->entry];
+    const iket_json_entry *e = &w->entries.items[p->entry];
     if (p->phase == PHASE_LIFETIMES) {
         const iket_launch *launch = &w->trace->launches[e->launch];
         uint32_t end = lifetimes_end(launch, p->item), count = end - p->item;
@@ -308,7 +302,7 @@ static uint64_t step(const json_writer *w, position *p) {
 }
 
 static int write_step(const json_writer *w, group *g, iket_replay *r, const position *p, iket_error *err) {
-    const entry *e = &w->entries[p->entry];
+    const iket_json_entry *e = &w->entries.items[p->entry];
     if (p->phase == PHASE_LIFETIMES) {
         const iket_launch *launch = &w->trace->launches[e->launch];
         return p->item < launch->location_count ? write_lifetimes(w, g, launch, p->item, err) : add_text(g->bytes, "]}", err);
@@ -332,7 +326,7 @@ static int encode_group(const json_writer *w, group *g, iket_error *err) {
 static int plan_groups(json_writer *w, iket_error *err) {
     position at;
     start_at(w, &at, 0, PHASE_MARKERS);
-    while (at.entry < w->entry_count) {
+    while (at.entry < w->entries.count) {
         IKET_TRY(IKET_RESERVE(w->groups, w->group_count, w->group_capacity, 1, err));
         group *g = &w->groups[w->group_count++];
         uint64_t events = 0;
@@ -343,7 +337,7 @@ static int plan_groups(json_writer *w, iket_error *err) {
             if (events > 0 && events + of_step > GROUP_EVENTS) break;
             events += of_step;
             at = p;
-        } while (events < GROUP_EVENTS && at.entry < w->entry_count);
+        } while (events < GROUP_EVENTS && at.entry < w->entries.count);
         g->to = at;
         g->direct = events > DIRECT_EVENTS;
     }
@@ -379,92 +373,14 @@ static int write_launches(json_writer *w, iket_error *err) {
     return iket_pool_run_ordered(w->pool, w->group_count, make_group, write_group, w, err);
 }
 
-// ---- the order of launches ------------------------------------------------------------------------------------------
-
-static int launch_selected(const json_writer *w, const iket_launch *launch) {
-    for (uint32_t i = 0; i < launch->location_count; i++) {
-        if (w->location_index[launch->first_location + i] != IKET_UNKNOWN) return 1;
-    }
-    return 0;
-}
-
-static entry entry_of(const json_writer *w, uint32_t launch) {
-    const iket_launch *l = &w->trace->launches[launch];
-    entry e = {.launch = launch};
-    for (uint32_t i = 0; i < l->location_count; i++) {
-        const iket_location *location = &w->trace->locations[l->first_location + i];
-        if (location->stream_count == 0) continue;
-        if (e.end_stream == 0) e.first_stream = location->first_stream;
-        e.end_stream = location->first_stream + location->stream_count;
-    }
-    return e;
-}
-
-// Adds a launch and those that follow it by next[], all of one array; `before` stands before the first.
-static int add_launches(json_writer *w, uint32_t first, const uint32_t *next, const char *before, iket_error *err) {
-    for (uint32_t i = first; i != IKET_UNKNOWN; i = next[i]) {
-        IKET_TRY(IKET_RESERVE(w->entries, w->entry_count, w->entry_capacity, 1, err));
-        entry *e = &w->entries[w->entry_count++];
-        *e = entry_of(w, i);
-        if (before != NULL && (e->before = strdup(before)) == NULL) return iket_fail(err, "out of memory");
-        before = NULL;
-    }
-    return 0;
-}
-
-// What stands between the launches of one array and the first of the next graph.
-static int add_graph(json_writer *w, uint32_t launch, const uint32_t *next, int is_first, iket_error *err) {
-    uint32_t key = w->trace->launches[launch].graph_key;
-    iket_memory text = {0};
-    iket_sink sink;
-    IKET_TRY(iket_sink_open(&sink, ROW_BYTES, iket_memory_flush, &text, err));
-    if (w->entry_count == 0) iket_sink_text(&sink, "[");
-    iket_sink_text(&sink, is_first ? "],\n\"graphLaunches\":{\n" : "],\n");
-    iket_json_string(&sink, w->trace->strings[key]);
-    iket_sink_write(&sink, ":[\n", 4); // with its NUL
-    int result = iket_sink_close(&sink, err);
-    if (result == 0) result = add_launches(w, launch, next, (const char *)text.data, err);
-    free(text.data);
-    return result;
-}
-
-// The launches of each array in a row: first[key], and behind each launch the next of its array. first[string_count]: the eager ones.
-static void link_launches(const json_writer *w, uint32_t *first, uint32_t *next) {
-    for (size_t i = 0; i <= w->trace->string_count; i++) first[i] = IKET_UNKNOWN;
-    for (size_t i = w->trace->launch_count; i-- > 0;) {
-        const iket_launch *l = &w->trace->launches[i];
-        if (!launch_selected(w, l)) continue;
-        uint32_t *link = &first[l->graph_key == IKET_UNKNOWN ? w->trace->string_count : l->graph_key];
-        next[i] = *link;
-        *link = (uint32_t)i;
-    }
-}
-
-static int order_launches(json_writer *w, int *graphs, iket_error *err) {
-    uint32_t *first = malloc((w->trace->string_count + 1) * sizeof *first), *next = malloc((w->trace->launch_count + 1) * sizeof *next);
-    int result = first == NULL || next == NULL ? iket_fail(err, "out of memory (%zu launches)", w->trace->launch_count) : 0;
-    if (result == 0) {
-        link_launches(w, first, next);
-        result = add_launches(w, first[w->trace->string_count], next, "[\n", err);
-    }
-    for (size_t i = 0; i < w->trace->launch_count && result == 0; i++) {
-        uint32_t key = w->trace->launches[i].graph_key;
-        if (key == IKET_UNKNOWN || first[key] != i) continue;
-        result = add_graph(w, (uint32_t)i, next, *graphs == 0, err);
-        ++*graphs;
-    }
-    free(first);
-    free(next);
-    return result;
-}
+// ---- the whole ------------------------------------------------------------------------------------------------------
 
 static int write_all_launches(json_writer *w, iket_error *err) {
-    int graphs = 0;
     iket_sink_text(w->sink, "\"launches\":");
-    IKET_TRY(order_launches(w, &graphs, err));
-    if (w->entry_count == 0) iket_sink_text(w->sink, "[");
+    IKET_TRY(iket_json_order_launches(&w->entries, w->trace, w->location_index, err));
+    if (w->entries.count == 0) iket_sink_text(w->sink, "[");
     IKET_TRY(write_launches(w, err));
-    iket_sink_text(w->sink, graphs > 0 ? "]}}\n" : "],\n\"graphLaunches\":{}}\n");
+    iket_sink_text(w->sink, w->entries.graphs > 0 ? "]}}\n" : "],\n\"graphLaunches\":{}}\n");
     return 0;
 }
 
@@ -488,8 +404,7 @@ static void free_writer(json_writer *w) {
     for (unsigned i = 0; i < iket_pool_slots(w->pool) && w->bytes != NULL; i++) free(w->bytes[i].data);
     free(w->bytes);
     free(w->groups);
-    for (size_t i = 0; i < w->entry_count; i++) free(w->entries[i].before);
-    free(w->entries);
+    iket_json_entries_free(&w->entries);
     free(w->decls);
     free(w->first_decl);
     free(w->string_index);
