@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // build_sums.c: one reading of the placed events, lane by lane, by all threads: totals by class, the categories of the page's
-// colours (categorize() of viewer/worker/stats.js) and the roles of the warps (findRoles() of viewer/js/model.js).
+// colours (categorize() of viewer/worker/stats.js) and the roles of the warps (roleOf() of viewer/js/source_local.js).
 #include <stdlib.h>
 #include <string.h>
 

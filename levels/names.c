@@ -62,10 +62,10 @@ unsigned iket_levels_kind_of_category(const char *text) {
     return kind;
 }
 
-iket_levels_use iket_levels_use_of_annotation(const char *text) {
+iket_levels_use iket_levels_use_of_annotation(const char *text, size_t size) {
     static const char *const uses[] = {[IKET_LEVELS_USE_PAYLOAD] = "payload", "end_payload", "unclosed", "recorded_at"};
     for (unsigned use = IKET_LEVELS_USE_PAYLOAD; use <= IKET_LEVELS_USE_RECORDED; use++) {
-        if (strcmp(uses[use], text) == 0) return (iket_levels_use)use;
+        if (strlen(uses[use]) == size && memcmp(uses[use], text, size) == 0) return (iket_levels_use)use;
     }
     return IKET_LEVELS_USE_EXTRA;
 }

@@ -70,7 +70,7 @@ IKET_MUST_CHECK int iket_levels_class_of(iket_levels_names *names, const char *t
 uint32_t iket_levels_find_class(const iket_levels_names *names, const char *text, unsigned kind);
 
 unsigned iket_levels_kind_of_category(const char *text);
-iket_levels_use iket_levels_use_of_annotation(const char *text);
+iket_levels_use iket_levels_use_of_annotation(const char *text, size_t size);
 
 void iket_levels_names_free(iket_levels_names *names);
 

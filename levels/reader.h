@@ -3,8 +3,10 @@
 //
 //     0A length body | 0A length body | ...      a body is (tag, value)*, a tag is (field << 3 | wire type)
 //
-// The same as viewer/worker/pftrace.js: what it tolerates is tolerated, what it refuses is refused. The first reading
-// (`defines`) fills the names and the tracks; later ones may begin at any packet of a plain file whose time is known.
+// What viewer/worker/pftrace.js tolerates is tolerated, what it refuses is refused. Refused beside that, for the file is read
+// twice and its events are searched by time: numbers of names that are given a second time, categories that were never
+// declared, times past 2^53. The first reading (`defines`) fills the names and the tracks; later ones may begin at any packet
+// of a plain file whose time is known.
 #ifndef IKET_LEVELS_READER_H
 #define IKET_LEVELS_READER_H
 

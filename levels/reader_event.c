@@ -88,17 +88,12 @@ static int add_extra(iket_levels_reader *reader, const annotation *a, int first,
 // ---- annotations ----------------------------------------------------------------------------------------------------
 
 static iket_levels_use use_of(const iket_levels_names *names, const annotation *a) {
-    if (a->name.at != NULL) {
-        static const char *const texts[] = {[IKET_LEVELS_USE_PAYLOAD] = "payload", "end_payload", "unclosed", "recorded_at"};
-        size_t size = (size_t)(a->name.limit - a->name.at);
-        for (unsigned use = IKET_LEVELS_USE_PAYLOAD; use <= IKET_LEVELS_USE_RECORDED; use++) {
-            if (strlen(texts[use]) == size && memcmp(texts[use], a->name.at, size) == 0) return (iket_levels_use)use;
-        }
-        return IKET_LEVELS_USE_EXTRA;
-    }
+    if (a->name.at != NULL) return iket_levels_use_of_annotation((const char *)a->name.at, (size_t)(a->name.limit - a->name.at));
     if (a->iid < sizeof names->annotation_use) return (iket_levels_use)names->annotation_use[a->iid];
     uint32_t index = iket_levels_map_get(&names->annotation_of, a->iid);
-    return index == IKET_LEVELS_NONE ? IKET_LEVELS_USE_EXTRA : iket_levels_use_of_annotation(iket_levels_strings_get(&names->interned, index));
+    if (index == IKET_LEVELS_NONE) return IKET_LEVELS_USE_EXTRA;
+    const char *text = iket_levels_strings_get(&names->interned, index);
+    return iket_levels_use_of_annotation(text, strlen(text));
 }
 
 static int parse_annotation(iket_levels_reader *reader, iket_levels_message m, annotation *a, iket_error *err) {

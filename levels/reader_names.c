@@ -35,7 +35,7 @@ static int read_name(iket_levels_reader *reader, iket_levels_message m, uint64_t
     if (table == 0x12) return declare(reader, &names->name_of, iid, index, err);
     const char *clean = iket_levels_strings_get(&names->interned, index);
     if (table == 0x0A) return declare(reader, &names->category_of, iid, iket_levels_kind_of_category(clean), err);
-    if (iid < sizeof names->annotation_use) names->annotation_use[iid] = (uint8_t)iket_levels_use_of_annotation(clean);
+    if (iid < sizeof names->annotation_use) names->annotation_use[iid] = (uint8_t)iket_levels_use_of_annotation(clean, strlen(clean));
     return declare(reader, &names->annotation_of, iid, index, err);
 }
 
