@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """large.py [MIB [FOLDER]]: how a .pftrace that is too large to load opens, the first time and the second, and pans.
 
-    large.py 310        a dump of 310 MiB: a .pftrace of 1.1 GB with 39 million events (39 million slices of 63 million records)
+    large.py 310        a dump of 310 MiB: a .pftrace of 1.1 GB with 39 million events
 
 The trace is made (tests/bench/make_dump, iket-decode; FOLDER keeps it), served by iket-serve with an empty cache, and opened in headless Chromium at
 1280x720, all from the same machine. Printed:
 
     made     size, events, time of iket-decode
     first    seconds until the page shows progress, an overview of what was read so far, and the whole trace; updates of the
-             overview meanwhile; the server's and its child's peak of memory that is not the page cache's
+             overview meanwhile; processor time of the process that makes the level file (which is what the wait comes to on a machine
+             that does nothing else); the server's and its peak of memory that is not the page cache's
     second   the same page of a server that was started anew: seconds to the first frame and to all numbers
     pan      as tests/bench/page.py, each first with windows that nobody asked for yet
 
@@ -57,6 +58,13 @@ def own_memory(process):
         except (OSError, KeyError):
             continue
     return total
+
+
+def children_time(process):
+    """Seconds of processor time of its children that have ended."""
+    with open(f"/proc/{process}/stat") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
@@ -118,7 +126,8 @@ def main():
         address = "large.iket.html"
         with Server(folder, cache) as server, browser() as context:
             open_first(context, server.address + address)
-            print("         %.0f MB of memory of its own at most   level file %.2f GB" % (server.peak, sum(f.stat().st_size for f in (cache / "iket").iterdir()) / 1e9), flush=True)
+            size = sum(f.stat().st_size for f in (cache / "iket").iterdir()) / 1e9
+            print("         %.2f s of processor time   %.0f MB of memory of its own at most   level file %.2f GB" % (children_time(server.process.pid), server.peak, size), flush=True)
         for _ in range(2):
             with Server(folder, cache) as server, browser() as context:
                 print("second   ", end="", flush=True)
