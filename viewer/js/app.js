@@ -328,7 +328,8 @@ class App {
         this.goTo(next);
         return;
       }
-      const which = `${direction < 0 ? 'earlier' : 'later'} ${this.selectedEvent ? this.trace.eventName(this.selectedEvent) : 'one'}`;
+      const name = this.selectedEvent ? this.trace.eventName(this.selectedEvent) : 'one';
+      const which = `${direction < 0 ? 'earlier' : 'later'} ${name}`;
       this.say(`No ${which} in ${across ? 'another' : 'this'} warp`);
     };
     if (across) this.source.acrossWarps(this.selected, direction, this.query, arrived);

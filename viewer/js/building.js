@@ -71,8 +71,9 @@ class Building {
     const { sms, bins, from, to, busy } = activity, bytes = Uint8Array.from(atob(busy), (c) => c.charCodeAt(0));
     const canvas = element('canvas', { width: bins, height: sms.length, role: 'img',
       'aria-label': 'SM by time: how busy the warps of each SM are, as far as it was read' });
-    const context = canvas.getContext('2d'), image = context.createImageData(bins, sms.length), style = getComputedStyle(
-      document.documentElement), [ground, strong] = ['--row', '--accent'].map((v) => hexToRgb(style.getPropertyValue(v).trim()));
+    const context = canvas.getContext('2d'), image = context.createImageData(bins, sms.length);
+    const style = getComputedStyle(document.documentElement);
+    const [ground, strong] = ['--row', '--accent'].map((v) => hexToRgb(style.getPropertyValue(v).trim()));
     for (let i = 0; i < bins * sms.length; i++) {
       const share = (bytes[i] ?? 0) / 255;
       image.data.set([...mix(ground, strong, share === 0 ? 0 : 0.15 + 0.85 * share), 255], 4 * i);

@@ -9,7 +9,8 @@ const KEYS = [
     ['Shift ← →', 'the same in the previous, next warp'],
   ['↑ ↓', 'the range around, inside the selected one; without one, the row above, below'],
     ['Enter', 'open or close the row'],
-  ['[ ]', 'previous, next launch'], ['G', 'fold the gaps between launches that are far apart'], ['/', 'search; Enter: next match'], ['T', 'light or dark'],
+  ['[ ]', 'previous, next launch'], ['G', 'fold the gaps between launches that are far apart'],
+    ['/', 'search; Enter: next match'], ['T', 'light or dark'],
     ['Esc', 'clear: event, span, name, search'],
   ['wheel', 'on the map and the scale: zoom. On rows: scroll; with Ctrl zoom, with Shift pan'],
     ['drag', 'on rows: pan. On the scale and map, or with Shift: select a span'],
@@ -47,9 +48,10 @@ class Dialogs {
       links.length > 0 ? element('ul', {}, ...links)
         : element('p', {}, 'This page was given its trace by hand; no file stands beside it.'),
       element('p', {}, `As CSV, one line an event: ${scope} (${events}).`),
-      tooMany ? element('p', {}, `That is more than ${integer(most)} lines: select a span, SMs, warps or a name first.`) : null,
+      tooMany ? element('p', {}, `That is more than ${integer(most)} lines: select a span, SMs, warps or a name.`)
+        : null,
     ].filter(Boolean),
-    [element('button', { type: 'button', id: 'save-csv', disabled: tooMany || count === 0, onclick: () => app.saveCsv() },
-      'Save as CSV')]);
+    [element('button', { type: 'button', id: 'save-csv', disabled: tooMany || count === 0,
+      onclick: () => app.saveCsv() }, 'Save as CSV')]);
   }
 }

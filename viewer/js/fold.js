@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fold.js: launches are often a thousand times farther apart than they are long. Folded, the idle time between them is a
-// narrow gap on the screen, so that they stand side by side. Only the screen is folded: times, statistics and links are true.
+// narrow gap on the screen, so that they stand side by side. Only the screen is folded: times, statistics and links are
+// true.
 //
 //     time      |==A==|                                     |=B=|              |====C====|
 //     screen    |==A==|/|=B=|/|====C====|                   place = time + shift of the launch

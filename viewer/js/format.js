@@ -6,6 +6,18 @@ const integer = (n) => n.toLocaleString('en-US');
 
 const plural = (n, one, many = `${one}s`) => `${integer(n)} ${n === 1 ? one : many}`;
 
+// Sorted numbers as "0-3,7".
+function numberSpans(numbers, comma = ',') {
+  const parts = [];
+  for (let i = 0; i < numbers.length;) {
+    let j = i;
+    while (numbers[j + 1] === numbers[j] + 1) j++;
+    parts.push(j > i ? `${numbers[i]}-${numbers[j]}` : String(numbers[i]));
+    i = j + 1;
+  }
+  return parts.join(comma);
+}
+
 const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
 // "32 ns", "1.54 µs": four significant digits at most.

@@ -74,8 +74,8 @@ class Loader {
   }
 
   receive(data) {
-    const origin = () => ({ name: data.name, size: data.size, server: data.server === true, dropped: this.dropped ?? null,
-      files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
+    const origin = () => ({ name: data.name, size: data.size, server: data.server === true,
+      dropped: this.dropped ?? null, files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
     const answer = data.answer ?? data.failed;
     if (answer) {
       const asked = this.answers.get(answer.id);
@@ -98,7 +98,8 @@ class Loader {
   // The server cannot answer about the trace: what it says, and the way out.
   refused({ name, message }) {
     this.building.hide();
-    this.explain('The server cannot show this trace', `${name} is too large to be loaded at once, and preparing it failed: ${message}.`);
+    this.explain('The server cannot show this trace',
+      `${name} is too large to be loaded at once, and preparing it failed: ${message}.`);
     byId('start-help').replaceChildren(element('p', {}, 'Rather export less:'), element('pre', {},
       'iket-decode DUMP --launch N      (or --cta X,Y,Z  --sm N  --warp N  --time A..B)'), this.anyway(name));
     byId('start').dataset.state = 'large';

@@ -73,7 +73,8 @@ window.iket = Object.freeze({
   arrowsOf: (event) => currentApp.source.arrowsOf(event),
   // Where an event is on the screen, in CSS pixels of the page; null when its row is closed.
   placeOf: (event) => {
-    const e = currentApp.source.at(event), place = e && currentApp.timeline.placeOf(e), box = currentApp.timeline.canvas.getBoundingClientRect();
+    const { source, timeline } = currentApp, e = source.at(event), place = e && timeline.placeOf(e);
+    const box = timeline.canvas.getBoundingClientRect();
     return place && { x: box.x + Math.max(GUTTER, place.x), y: box.y + place.y, width: place.width,
       height: place.height };
   },

@@ -23,7 +23,8 @@ class Trace {
   constructor(tables, source) {
     this.source = source;
     source.trace = this;
-    for (const key of ['t0', 'device', 'strings', 'classes', 'notes', 'nodes', 'lanes', 'categories']) this[key] = tables[key];
+    const kept = ['t0', 'device', 'strings', 'classes', 'notes', 'nodes', 'lanes', 'categories'];
+    for (const key of kept) this[key] = tables[key];
     const { kind } = this.nodes;
     this.nodeCount = kind.length;
     this.laneCount = this.lanes.node.length;
@@ -132,7 +133,7 @@ class Trace {
     return [this.lanes.first[laneFirst[node]], this.lanes.first[laneFirst[last[node]]]];
   }
 
-  // ---- an event, as a source gives it -----------------------------------------------------------------------------------
+  // ---- an event, as a source gives it -----------------------------------------------------------------------------
 
   eventName(e) { return this.className(e.cls); }
   eventKind(e) { return this.classes[e.cls].kind; }

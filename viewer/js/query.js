@@ -7,7 +7,8 @@
 'use strict';
 
 function parseQuery(text) {
-  const query = { words: [], sm: null, warp: null, cta: null, launch: null, kernel: null, role: null, bad: [], ctaText: '' };
+  const query = { words: [], sm: null, warp: null, cta: null, ctaText: '', launch: null, kernel: null, role: null,
+    bad: [] };
   for (const term of text.trim().split(/\s+/).filter(Boolean)) {
     const match = /^(sm|warp|cta|launch|kernel|role):(.*)$/i.exec(term);
     if (!match) {

@@ -34,14 +34,7 @@ class RolesPanel {
   warpNumbers(name) {
     const { trace } = this.app, numbers = new Set();
     trace.warps.forEach((node, k) => trace.warpRole[k] === name && numbers.add(trace.nodes.a[node]));
-    const sorted = [...numbers].sort((a, b) => a - b), parts = [];
-    for (let i = 0; i < sorted.length;) {
-      let j = i;
-      while (sorted[j + 1] === sorted[j] + 1) j++;
-      parts.push(j > i ? `${sorted[i]}-${sorted[j]}` : String(sorted[i]));
-      i = j + 1;
-    }
-    return parts.join(', ');
+    return numberSpans([...numbers].sort((a, b) => a - b), ', ');
   }
 
   table() {

@@ -55,7 +55,8 @@ class Ruler {
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     c.fillText(`whole trace  ${duration(trace.span)}`, 10, OVERVIEW_HEIGHT / 2 + 1);
-    c.fillText(`view  ${duration(Math.round(view.fold.time(view.to) - view.fold.time(view.from)))}`, 10, OVERVIEW_HEIGHT + SCALE_HEIGHT / 2 + 1);
+    const length = Math.round(view.fold.time(view.to) - view.fold.time(view.from));
+    c.fillText(`view  ${duration(length)}`, 10, OVERVIEW_HEIGHT + SCALE_HEIGHT / 2 + 1);
   }
 
   drawOverview(c, ui, trace, view) {

@@ -93,7 +93,8 @@ class LocalSource {
   }
 
   at(i) {
-    const { start, end, cls, flags, payloadType, payload } = this.columns, { endPayload, recordedAt, extra } = this.tables;
+    const { start, end, cls, flags, payloadType, payload } = this.columns;
+    const { endPayload, recordedAt, extra } = this.tables;
     return { event: i, lane: this.trace.laneOf(i), start: start[i], end: end[i], cls: cls[i], flags: flags[i],
       payloadType: payloadType[i], low: payload[2 * i], high: payload[2 * i + 1], endPayload: endPayload.get(i) ?? null,
       recordedAt: recordedAt.get(i) ?? null, extra: extra.get(i) ?? null };
@@ -102,8 +103,8 @@ class LocalSource {
   eventIn(piece, lane, i) { return this.at(i); }
 
   pieces(lane) {
-    return [{ columns: this.columns, first: this.first[lane], limit: this.first[lane + 1], from: -Infinity, to: Infinity,
-      again: false, coarse: 0 }];
+    return [{ columns: this.columns, first: this.first[lane], limit: this.first[lane + 1], from: -Infinity,
+      to: Infinity, again: false, coarse: 0 }];
   }
 
   arrowsOf(i) {

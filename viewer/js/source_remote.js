@@ -8,58 +8,8 @@
 'use strict';
 
 const REMOTE_FLIGHTS = 3;    // requests for tiles at a time
-const REMOTE_LANES = 256;    // of one request
-const REMOTE_TEXT = 1400;    // letters of one argument: a server takes addresses of some 2,000
 const REMOTE_EVENTS = 20000; // single events kept
 const REMOTE_CSV = 5e6;      // lines that the server sends
-const REMOTE_RUNS = 128;     // runs of a folded map: with more, it only shows where warps are alive
-
-// Sorted numbers as "0-3,7".
-function numberSpans(numbers) {
-  const parts = [];
-  for (let i = 0; i < numbers.length;) {
-    let j = i;
-    while (numbers[j + 1] === numbers[j] + 1) j++;
-    parts.push(j > i ? `${numbers[i]}-${numbers[j]}` : String(numbers[i]));
-    i = j + 1;
-  }
-  return parts.join();
-}
-
-// Sorted numbers as intervals with their ends excluded, "0-4,7-8", cut into texts of a bounded length.
-function intervalTexts(numbers) {
-  const texts = [], covered = [];
-  let text = '', inside = [];
-  for (let i = 0; i < numbers.length;) {
-    let j = i;
-    while (numbers[j + 1] === numbers[j] + 1 && j - i < REMOTE_LANES) j++;
-    const part = `${numbers[i]}-${numbers[j] + 1}`;
-    if (text !== '' && (text.length + part.length >= REMOTE_TEXT || inside.length + j - i >= REMOTE_LANES)) {
-      texts.push(text);
-      covered.push(inside);
-      text = '';
-      inside = [];
-    }
-    text += text === '' ? part : `,${part}`;
-    inside = inside.concat(numbers.slice(i, j + 1));
-    i = j + 1;
-  }
-  if (text !== '') {
-    texts.push(text);
-    covered.push(inside);
-  }
-  return texts.map((t, k) => ({ text: t, numbers: covered[k] }));
-}
-
-const mergedIntervals = (intervals) => intervals.reduce((out, [a, b]) => {
-  if (out.length > 0 && out.at(-1)[1] >= a) out.at(-1)[1] = Math.max(out.at(-1)[1], b);
-  else out.push([a, b]);
-  return out;
-}, []);
-
-const queryText = (given) => Object.entries(given).filter(([, v]) => v !== null && v !== undefined)
-  .map(([k, v]) => `${k}=${encodeURIComponent(v).replaceAll('%2C', ',')}`).join('&');
-const decimal = (t) => (Number.isInteger(t) ? String(t) : t.toFixed(3));
 
 class RemoteSource {
   constructor(tables, loader, root) {
@@ -185,8 +135,11 @@ class RemoteSource {
   request(level, tile, lanes) {
     if (this.flights.size >= REMOTE_FLIGHTS) return;
     const flying = new Set();
-    for (const f of this.flights.values()) if (f.level === level && f.tile === tile) f.lanes.forEach((l) => flying.add(l));
-    const missing = lanes.filter((lane) => !this.tiles.has(lane, level, tile) && !flying.has(lane)).sort((x, y) => x - y);
+    for (const flight of this.flights.values()) {
+      if (flight.level === level && flight.tile === tile) flight.lanes.forEach((lane) => flying.add(lane));
+    }
+    const missing = lanes.filter((lane) => !this.tiles.has(lane, level, tile) && !flying.has(lane));
+    missing.sort((x, y) => x - y);
     const width = this.tiles.width(level);
     for (const { text, numbers } of intervalTexts(missing)) {
       if (this.flights.size >= REMOTE_FLIGHTS) return;
@@ -260,9 +213,8 @@ class RemoteSource {
   selectors({ span, sms, query: { terms } }) {
     const { trace } = this, given = {}, all = (values, test) => [...new Set(values)].filter(test).sort((a, b) => a - b);
     if (terms.launch || terms.kernel) given.under = this.launchSpans(terms);
-    if (terms.sm || sms) {
-      given.sm = numberSpans(all(trace.sms.map((s) => s.sm), (n) => (!terms.sm || terms.sm(n)) && (!sms || sms.includes(n))));
-    }
+    const smFits = (sm) => (!terms.sm || terms.sm(sm)) && (!sms || sms.includes(sm));
+    if (terms.sm || sms) given.sm = numberSpans(all(trace.sms.map((s) => s.sm), smFits));
     if (terms.cta) given.cta = terms.ctaText;
     if (terms.warp) given.warp = numberSpans(all(trace.warps.map((node) => trace.nodes.a[node]), terms.warp));
     if (terms.role) {
@@ -274,8 +226,8 @@ class RemoteSource {
 
   launchSpans({ launch, kernel }) {
     const { trace } = this, fits = (l) => (!launch || launch(l.extra.launch ?? 0)) && (!kernel || kernel(l.kernel));
-    const nodes = trace.launches.filter(fits).map((l) => [l.node, trace.nodes.last[l.node]]).sort((a, b) => a[0] - b[0]);
-    return mergedIntervals(nodes).map(([a, b]) => `${a}-${b}`).join();
+    const nodes = trace.launches.filter(fits).map((l) => [l.node, trace.nodes.last[l.node]]);
+    return mergedIntervals(nodes.sort((a, b) => a[0] - b[0])).map(([a, b]) => `${a}-${b}`).join();
   }
 
   roleName(k) {
@@ -329,7 +281,8 @@ class RemoteSource {
   }
 
   nextMatch(i, direction, classes, scope, then) {
-    const list = [...classes.keys()].filter((c) => classes[c]).join('.'), rows = this.selectors({ ...scope, span: null });
+    const list = [...classes.keys()].filter((c) => classes[c]).join('.');
+    const rows = this.selectors({ ...scope, span: null });
     this.find(rows && list !== '' ? { by: 'order', after: i, direction, classes: list, ...rows } : null, then);
   }
 
@@ -360,51 +313,20 @@ class RemoteSource {
     else this.counting = this.ask('statistics', given, then, () => then({ classes: [] }));
   }
 
-  // What rows do in a span of the view. Rows of launches that are drawn elsewhere than at their time are asked for apart;
-  // of the map, whose rows go through all launches, each run of the view is.
   activity(rows, from, to, bins, then) {
-    const { fold } = this.app.view, isMap = rows[0].sm !== undefined, out = new ActivityPicture(rows.length, bins);
-    const questions = [];
-    if (isMap && fold.on) {
-      const scale = bins / (to - from), runs = fold.between(from, to);
-      for (const run of runs) {
-        const first = Math.floor((run.from + run.shift - from) * scale), last = Math.ceil((run.to + run.shift - from) * scale);
-        const at = (bin) => from - run.shift + bin / scale;
-        if (runs.length <= REMOTE_RUNS) questions.push({ rows, at: 0, from: at(first), to: at(last), bins: last - first, bin: first });
-        else out.shade(rows, run.shift, first, last);
-      }
-    } else {
-      rows.forEach((row, k) => {
-        const shift = isMap ? 0 : row.ranges[0][2], last = questions.at(-1);
-        if (last && last.shift === shift) last.rows.push(row);
-        else questions.push({ rows: [row], at: k, shift, from: from - shift, to: to - shift, bins, bin: 0 });
-      });
+    const picture = new ActivityPicture(rows.length, bins), questions = activityQuestions(rows, from, to, bins, this.app.view.fold,
+      picture);
+    let left = questions.length;
+    const done = () => {
+      if (--left === 0) then(picture);
+    };
+    for (const { given, row, bin } of questions) {
+      this.ask('activity', given, (answer) => {
+        picture.put(answer, row, bin, given.bins);
+        done();
+      }, done);
     }
-    let left = 0;
-    for (const { rows: asked, at, bin, ...given } of questions) {
-      for (const { text, sms, first } of this.rowTexts(asked)) {
-        left++;
-        this.ask('activity', { [sms ? 'sms' : 'rows']: text, from: decimal(given.from), to: decimal(given.to), bins: given.bins },
-          (answer) => {
-            out.put(answer, at + first, bin, given.bins);
-            if (--left === 0) then(out);
-          }, () => {
-            if (--left === 0) then(out);
-          });
-      }
-    }
-    if (left === 0) then(out);
-  }
-
-  // Rows as arguments, as many as fit into an address: SMs of all launches by their numbers, others by nodes.
-  rowTexts(rows) {
-    const parts = [];
-    rows.forEach((row, k) => {
-      const text = row.sm === undefined ? row.ranges.map(([a, b]) => `${a}-${b}`).join('.') : String(row.sm), last = parts.at(-1);
-      if (last && last.text.length + text.length < REMOTE_TEXT) last.text += `,${text}`;
-      else parts.push({ text, sms: row.sm !== undefined, first: k });
-    });
-    return parts;
+    if (left === 0) then(picture);
   }
 
   roles(waits, then) {
@@ -427,31 +349,5 @@ class RemoteSource {
   saveCsv(cls, scope, name) {
     const query = queryText({ ...this.selectors(scope), class: cls < 0 ? null : cls }); // nothing fits: it is disabled
     element('a', { href: `${this.root}rows.csv?${query}`, download: name }).click();
-  }
-}
-
-// Puts answers about some rows and some bins together.
-class ActivityPicture {
-  constructor(rows, bins) {
-    this.bins = bins;
-    this.bytes = new Uint8Array(rows * bins * STRIP_CATEGORIES);
-    this.peaks = new Array(rows).fill(1);
-  }
-
-  // Warps are alive in these bins: all that is told of launches that are a few pixels wide.
-  shade(rows, shift, first, last) {
-    rows.forEach((row, k) => {
-      if (!row.ranges.some((range) => range[2] === shift)) return;
-      for (let bin = first; bin < Math.min(last, this.bins); bin++) this.bytes[(k * this.bins + bin) * STRIP_CATEGORIES] = 255;
-    });
-  }
-
-  put({ bytes, peaks }, row, bin, bins) {
-    const from = Math.max(0, -bin), to = Math.min(bins, this.bins - bin);
-    peaks.forEach((peak, k) => {
-      this.peaks[row + k] = peak;
-      const part = bytes.subarray((k * bins + from) * STRIP_CATEGORIES, (k * bins + to) * STRIP_CATEGORIES);
-      this.bytes.set(part, ((row + k) * this.bins + bin + from) * STRIP_CATEGORIES);
-    });
   }
 }

@@ -123,7 +123,8 @@ class Timeline {
       app.cursorRow = hit.node;
       const found = hit.event ? hit.event.event : -1, kind = app.trace.nodes.kind[hit.node];
       if (found >= 0 || kind === NODES.warp) {
-        app.source.eventAt(hit.lane, hit.lane < 0 ? 0 : this.timeIn(hit.lane, e.offsetX), NEAR * app.view.nsPerPixel, (event) => app.select(event), hit.event);
+        const time = hit.lane < 0 ? 0 : this.timeIn(hit.lane, e.offsetX), near = NEAR * app.view.nsPerPixel;
+        app.source.eventAt(hit.lane, time, near, (event) => app.select(event), hit.event);
       } else if (this.isAway(hit.node)) app.launches.choose(app.trace.launchAt.get(hit.node), true);
       else app.toggle(hit.node);
     };
@@ -282,8 +283,8 @@ class Timeline {
 
   // Of a coarse piece, a small slice stands for more than a pixel and is drawn as wide.
   drawSlices(lane, y, height, labelled) {
-    const { source } = this.app, view = this.viewOf(lane), left = GUTTER, right = GUTTER + view.width, scale = 1 / view.nsPerPixel,
-      base = GUTTER - view.from * scale, pieces = source.pieces(lane, view);
+    const { source } = this.app, view = this.viewOf(lane), left = GUTTER, right = GUTTER + view.width,
+      scale = 1 / view.nsPerPixel, base = GUTTER - view.from * scale, pieces = source.pieces(lane, view);
     if (pieces.length === 0) this.drawComing(lane, y, height);
     for (const piece of pieces) {
       const { columns, limit, again, coarse } = piece, { start, end, cls, flags } = columns,
@@ -321,7 +322,7 @@ class Timeline {
 
   // Nothing of a lane is here yet: a pale bar for as long as its warp lives.
   drawComing(lane, y, height) {
-    const { app } = this, { trace, source, view, palette } = app, warp = trace.ancestor(trace.lanes.node[lane], NODES.warp);
+    const { trace, source, view, palette } = this.app, warp = trace.ancestor(trace.lanes.node[lane], NODES.warp);
     const span = warp >= 0 ? source.warpSpan(warp) : null;
     if (!span) return;
     const [a, b] = span.map((t) => Math.max(GUTTER, Math.min(GUTTER + view.width, view.x(t))));
@@ -339,7 +340,8 @@ class Timeline {
         const x = start[i] * scale + base;
         const next = this.past(start, i + 1, limit, (Math.floor(x) + 2 - base) * view.nsPerPixel);
         this.rects[cls[i]].push(Math.max(left, x - 1), y, 2, height);
-        const room = (next < limit || last >= to ? start[Math.min(next, limit - 1)] * scale + base : left + view.width) - x;
+        const bound = next < limit || last >= to ? start[Math.min(next, limit - 1)] * scale + base : left + view.width;
+        const room = bound - x;
         if (room > 12) this.rects[cls[i]].push(x + 1, y, 2, 4, x + 3, y + 1, 1, 2);
         if (room > 40) this.labels.push(columns, i, x + 4, y - 1, room - 4, height + 1);
         i = next;

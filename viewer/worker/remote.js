@@ -24,7 +24,8 @@ async function apiJson(response) {
   let body = null;
   if (type.startsWith('application/json')) body = await response.json();
   if (!response.ok) {
-    const again = response.status >= 500 && response.status !== 501 ? Number(response.headers.get('Retry-After')) || 1 : 0;
+    const later = response.status >= 500 && response.status !== 501;
+    const again = later ? Number(response.headers.get('Retry-After')) || 1 : 0;
     const message = body?.state === 'building' || body?.state === 'waiting' ? 'prepares the trace anew'
       : body?.error ? `says: ${body.error}` : `answers ${response.status}`;
     throw new ApiError(response.status, message, again);
@@ -122,8 +123,11 @@ async function readActivity(response) {
   if (!response.ok) return apiJson(response);
   const buffer = await response.arrayBuffer(), view = new DataView(buffer), rows = view.getUint32(0, true),
     bins = view.getUint32(4, true), at = 8 + 4 * rows;
-  if (buffer.byteLength !== at + rows * bins * CATEGORIES) throw new ApiError(response.status, 'sends a picture of another size');
-  return { bytes: new Uint8Array(buffer, at), peaks: Array.from({ length: rows }, (_, i) => view.getUint32(8 + 4 * i, true)) };
+  if (buffer.byteLength !== at + rows * bins * CATEGORIES) {
+    throw new ApiError(response.status, 'sends a picture of another size');
+  }
+  const peaks = Array.from({ length: rows }, (_, i) => view.getUint32(8 + 4 * i, true));
+  return { bytes: new Uint8Array(buffer, at), peaks };
 }
 
 const buffersOf = (answer) => Object.values(answer.columns ?? {}).concat(answer.bytes ?? []).map((v) => v.buffer);

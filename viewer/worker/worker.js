@@ -208,7 +208,8 @@ async function begin(data) {
   try {
     const found = data.load ? await loadFirst(data) : await readFile(data.file, data.sure);
     if (found.tooLarge || found.refused || found.tables) {
-      postMessage(found, found.tables ? Object.values({ ...found.tables.nodes, ...found.tables.lanes }).map((v) => v.buffer) : []);
+      const { nodes = {}, lanes = {} } = found.tables ?? {};
+      postMessage(found, Object.values({ ...nodes, ...lanes }).map((column) => column.buffer));
       return;
     }
     trace = found.trace;
