@@ -36,6 +36,7 @@ int iket_levels_class_of_event(iket_levels_reader *reader, const iket_levels_pac
     if (kind == IKET_LEVELS_NONE) {
         if (event->category != 0) return iket_levels_refuse(reader, err, "event category %" PRIu64 " was never declared (the file is damaged)", event->category);
         kind = IKET_LEVELS_OTHER;
+        if (add) IKET_TRY(iket_levels_map_set(&names->category_of, 0, kind, err)); // from now on, as in the second reading
     }
     IKET_TRY(find_class(reader, event, kind, add, cls, err));
     if (*cls == IKET_LEVELS_NONE) return iket_fail(err, "the file changed while it was read (try again)");

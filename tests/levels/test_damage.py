@@ -37,6 +37,7 @@ STRICTER = {  # the page reads these: it need not read the file twice, and has n
     "no_category": (HEAD + ROOT + begin(category=7), "category 7 was never declared"),
     "two_traces": (HEAD + ROOT + packet(field(12, field(2, named(1, b"b")))), "decode them apart"),
     "used_first": (HEAD + ROOT + begin(3, 1, 1, annotation(2, 3, 5)) + packet(field(12, field(3, named(2, b"payload")))), "after its first use"),
+    "category_used_first": (HEAD + ROOT + begin(category=0) + packet(field(12, field(1, named(0, b"range")))), "after its first use"),
     "far_time": (HEAD + ROOT + end(time=1 << 60), "more than 104 days"),
 }
 
