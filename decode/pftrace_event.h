@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pftrace_event.h: the packet of one event, packed by hand, for it is most of a Perfetto trace; private. A unit test
-// compares its bytes with protobuf-c's.
+// pftrace_event.h: the packets of events and of the tracks below them, packed by hand, for they are nearly all of a Perfetto
+// trace; private. A unit test compares their bytes with protobuf-c's.
 //
 //     0A len | 40 time | 50 sequence | 5A len | 18 category | 22 len annotation … | 48 type | 50 name | 58 track
 //
@@ -14,7 +14,7 @@
 
 enum {
     IKET_PF_SEQUENCE = 1,
-    IKET_PF_EVENT_BYTES = 128, // more than an event packet takes: below that, every length fits one byte
+    IKET_PF_EVENT_BYTES = 128, // more than such a packet takes: below that, every length fits one byte
 };
 
 static inline uint8_t *iket_pf_put_varint(uint8_t *at, uint64_t value) {
@@ -92,6 +92,47 @@ static inline uint8_t *iket_pf_put_event(uint8_t *at, uint64_t delta, unsigned t
     *at = 11 << 3;
     at = iket_pf_put_varint(at + 1, track);
     event[-1] = (uint8_t)(at - event);
+    packet[1] = (uint8_t)(at - packet - 2);
+    return at;
+}
+
+// A track below another one.
+typedef struct iket_pf_track {
+    uint64_t uuid, parent;
+    const char *name;
+    size_t name_size; // at most IKET_PF_TRACK_NAME_MAX
+    int32_t rank;
+    int is_group;     // its children stand by their ranks
+} iket_pf_track;
+
+enum { IKET_PF_TRACK_NAME_MAX = 64, IKET_PF_MERGE_NONE = 2, IKET_PF_ORDER_EXPLICIT = 3 };
+
+// Writes the packet that describes a track, as iket_pf_put_event: a trace of many small warps is full of them.
+//
+//     0A len | 50 sequence | E2 03 len | 08 uuid | 12 len name | 28 parent | 58 order | 60 rank | 78 merge
+static inline uint8_t *iket_pf_put_track(uint8_t *at, const iket_pf_track *track) {
+    const uint8_t head[] = {0x0A, 0, 10 << 3, IKET_PF_SEQUENCE, 0xE2, 0x03, 0, 1 << 3};
+    uint8_t *packet = at, *descriptor;
+    memcpy(at, head, sizeof head);
+    descriptor = at + sizeof head - 1; // behind its length
+    at = iket_pf_put_varint(at + sizeof head, track->uuid);
+    at[0] = 2 << 3 | 2;
+    at[1] = (uint8_t)track->name_size;
+    memcpy(at + 2, track->name, track->name_size);
+    at += 2 + track->name_size;
+    *at = 5 << 3;
+    at = iket_pf_put_varint(at + 1, track->parent);
+    if (track->is_group) {
+        at[0] = 11 << 3;
+        at[1] = IKET_PF_ORDER_EXPLICIT;
+        at += 2;
+    }
+    *at = 12 << 3;
+    at = iket_pf_put_varint(at + 1, (uint64_t)(int64_t)track->rank);
+    at[0] = 15 << 3;
+    at[1] = IKET_PF_MERGE_NONE;
+    at += 2;
+    descriptor[-1] = (uint8_t)(at - descriptor);
     packet[1] = (uint8_t)(at - packet - 2);
     return at;
 }

@@ -345,6 +345,8 @@ static uint32_t leaf_track(iket_pf_encoder *e, const iket_pf_source *s, const ch
     const iket_trace *trace = e->pf.trace;
     const iket_location *l = &trace->locations[s->location];
     uint32_t stream = s->kind == IKET_PF_KIND_WARP ? l->first_stream : s->index, number = stream - l->first_stream;
+    rank += (int32_t)(number % 1000000) * RANKS_OF_A_STREAM;
+    if (number == 0 && name[0] == 0) return (uint32_t)iket_pf_new_track(&e->tracks, e->warp_uuid[s->location], what, rank, 0, err);
     char prefix[32] = "";
     if (number > 0 && trace->streams[stream].lane != IKET_UNKNOWN) snprintf(prefix, sizeof prefix, "lane %u ", trace->streams[stream].lane);
     if (number > 0 && trace->streams[stream].lane == IKET_UNKNOWN) snprintf(prefix, sizeof prefix, "stream %u ", number);
@@ -355,7 +357,7 @@ static uint32_t leaf_track(iket_pf_encoder *e, const iket_pf_source *s, const ch
         return 0;
     }
     snprintf(text, room, "%s%s%s", prefix, what, name);
-    uint32_t uuid = (uint32_t)iket_pf_new_track(&e->tracks, e->warp_uuid[s->location], text, (int32_t)(number % 1000000) * RANKS_OF_A_STREAM + rank, 0, err);
+    uint32_t uuid = (uint32_t)iket_pf_new_track(&e->tracks, e->warp_uuid[s->location], text, rank, 0, err);
     free(text);
     return uuid;
 }

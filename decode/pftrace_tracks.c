@@ -9,10 +9,11 @@
 // location belongs to, and how many launches a kernel has.
 #include <stdlib.h>
 
+#include "common/text.h"
 #include "common/utf8.h"
-#include "decode/pftrace.h"
+#include "decode/pftrace_event.h"
 
-enum { PROCESS_UUID = 1, BUCKET = 500, MERGE_NONE = 2, ORDER_EXPLICIT = 3, RANK_KERNELS = 1000 };
+enum { PROCESS_UUID = 1, BUCKET = 500, RANK_KERNELS = 1000 };
 
 int iket_pf_location_selected(const iket_pf *pf, size_t location) {
     const iket_location *l = &pf->trace->locations[location];
@@ -118,7 +119,8 @@ static int describe(iket_pf_tracks *t, Iket__Perfetto__TrackDescriptor *descript
     return iket_pf_packet(t->pf, &packet, 0, 0, err);
 }
 
-static uint64_t new_track(iket_pf_tracks *t, uint64_t parent, const char *name, int32_t rank, int is_group, const char *description, iket_error *err) {
+// Through protobuf-c, for a long name or a description.
+static uint64_t new_long_track(iket_pf_tracks *t, uint64_t parent, const char *name, int32_t rank, int is_group, const char *description, iket_error *err) {
     Iket__Perfetto__TrackDescriptor d = IKET__PERFETTO__TRACK_DESCRIPTOR__INIT;
     d.has_uuid = d.has_sibling_order_rank = d.has_sibling_merge_behavior = 1;
     d.uuid = ++t->last_uuid;
@@ -127,14 +129,22 @@ static uint64_t new_track(iket_pf_tracks *t, uint64_t parent, const char *name, 
     d.name = (char *)(uintptr_t)name;
     d.description = (char *)(uintptr_t)description;
     d.sibling_order_rank = rank;
-    d.sibling_merge_behavior = MERGE_NONE;
+    d.sibling_merge_behavior = IKET_PF_MERGE_NONE;
     d.has_child_ordering = (protobuf_c_boolean)is_group;
-    d.child_ordering = ORDER_EXPLICIT;
+    d.child_ordering = IKET_PF_ORDER_EXPLICIT;
     return describe(t, &d, err) == 0 ? d.uuid : 0;
 }
 
 uint64_t iket_pf_new_track(iket_pf_tracks *t, uint64_t parent, const char *name, int32_t rank, int is_group, iket_error *err) {
-    return new_track(t, parent, name, rank, is_group, NULL, err);
+    size_t size = strlen(name);
+    if (size > IKET_PF_TRACK_NAME_MAX) return new_long_track(t, parent, name, rank, is_group, NULL, err);
+    iket_sink *sink = t->pf->sink;
+    const iket_pf_track track = {.uuid = ++t->last_uuid, .parent = parent, .name = name, .name_size = size, .rank = rank, .is_group = is_group};
+    iket_sink_commit(sink, iket_pf_put_track(iket_sink_reserve(sink, IKET_PF_EVENT_BYTES), &track));
+    t->pf->facts.tracks++;
+    if (!sink->failed) return track.uuid;
+    iket_fail(err, "%s", sink->error.message);
+    return 0;
 }
 
 static int describe_roots(iket_pf_tracks *t, iket_error *err) {
@@ -149,14 +159,14 @@ static int describe_roots(iket_pf_tracks *t, iket_error *err) {
     d.process = &process;
     t->last_uuid = PROCESS_UUID;
     IKET_TRY(describe(t, &d, err));
-    t->root = (uint32_t)new_track(t, 0, "Launches", 0, 1, "kernel > launch > SM > CTA > warp", err);
+    t->root = (uint32_t)new_long_track(t, 0, "Launches", 0, 1, "kernel > launch > SM > CTA > warp", err);
     return t->root != 0 ? 0 : -1;
 }
 
 // The track under which a launch stands: its kernel's, or the bucket of 500 launches there.
 static uint64_t launch_parent(iket_pf_tracks *t, size_t launch, iket_error *err) {
     uint32_t kernel = t->pf->trace->launches[launch].kernel;
-    if (t->kernel_uuid[kernel] == 0) t->kernel_uuid[kernel] = (uint32_t)new_track(t, t->root, t->pf->trace->strings[kernel], RANK_KERNELS + (int32_t)(kernel & 0xFFFFFF), 1, NULL, err);
+    if (t->kernel_uuid[kernel] == 0) t->kernel_uuid[kernel] = (uint32_t)iket_pf_new_track(t, t->root, t->pf->trace->strings[kernel], RANK_KERNELS + (int32_t)(kernel & 0xFFFFFF), 1, err);
     if (t->kernel_uuid[kernel] == 0 || t->kernel_launches[kernel] <= BUCKET) return t->kernel_uuid[kernel];
     uint32_t bucket = t->launch_number[launch] / BUCKET;
     if (t->bucket_uuid[kernel] == 0 || t->bucket_number[kernel] != bucket) {
@@ -165,7 +175,7 @@ static uint64_t launch_parent(iket_pf_tracks *t, size_t launch, iket_error *err)
         if (last >= t->kernel_launches[kernel]) last = t->kernel_launches[kernel] - 1;
         snprintf(name, sizeof name, "launches %u-%u", bucket * BUCKET, last);
         t->bucket_number[kernel] = bucket;
-        t->bucket_uuid[kernel] = (uint32_t)new_track(t, t->kernel_uuid[kernel], name, (int32_t)bucket, 1, NULL, err);
+        t->bucket_uuid[kernel] = (uint32_t)iket_pf_new_track(t, t->kernel_uuid[kernel], name, (int32_t)bucket, 1, err);
     }
     return t->bucket_uuid[kernel];
 }
@@ -182,7 +192,7 @@ uint64_t iket_pf_launch_track(iket_pf_tracks *t, size_t launch, iket_error *err)
         snprintf(name, sizeof name, "%.200s #%u", t->pf->trace->strings[l->graph_key], l->ordinal);
         while (name[0] != 0 && !iket_utf8_valid(name, strlen(name))) name[strlen(name) - 1] = 0; // cut between characters
     }
-    t->launch_uuid[launch] = (uint32_t)new_track(t, parent, name, (int32_t)t->launch_number[launch], 1, NULL, err);
+    t->launch_uuid[launch] = (uint32_t)iket_pf_new_track(t, parent, name, (int32_t)t->launch_number[launch], 1, err);
     return t->launch_uuid[launch];
 }
 
@@ -198,7 +208,7 @@ static uint64_t sm_track(iket_pf_tracks *t, const iket_location *l, uint32_t ind
     } else {
         snprintf(name, sizeof name, "SM unknown");
     }
-    t->sm_uuid[index] = (uint32_t)new_track(t, parent, name, (int32_t)(l->sm & INT32_MAX), 1, NULL, err);
+    t->sm_uuid[index] = (uint32_t)iket_pf_new_track(t, parent, name, (int32_t)(l->sm & INT32_MAX), 1, err);
     return t->sm_uuid[index];
 }
 
@@ -210,9 +220,10 @@ uint64_t iket_pf_warp_track(iket_pf_tracks *t, size_t location, iket_error *err)
         uint64_t parent = sm_track(t, l, t->cta_sm[cta], err);
         if (parent == 0) return 0;
         snprintf(name, sizeof name, "CTA (%u, %u, %u)", l->cta[0], l->cta[1], l->cta[2]);
-        t->cta_uuid[cta] = (uint32_t)new_track(t, parent, name, (int32_t)(cta & INT32_MAX), 1, NULL, err);
+        t->cta_uuid[cta] = (uint32_t)iket_pf_new_track(t, parent, name, (int32_t)(cta & INT32_MAX), 1, err);
         if (t->cta_uuid[cta] == 0) return 0;
     }
-    snprintf(name, sizeof name, "warp %u", l->warp);
-    return new_track(t, t->cta_uuid[cta], name, (int32_t)l->warp, 1, NULL, err);
+    memcpy(name, "warp ", 5);
+    *iket_text_u64(name + 5, l->warp) = 0;
+    return iket_pf_new_track(t, t->cta_uuid[cta], name, (int32_t)l->warp, 1, err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet of an event that is packed by hand has the bytes of protobuf-c's, for every kind of event and payload.
+// The packets that are packed by hand have the bytes of protobuf-c's: of every kind of event and payload, and of tracks.
 #include "decode/pftrace_event.h"
 
 #include <inttypes.h>
@@ -68,7 +68,45 @@ static void compare(const event *e) {
     CHECK(size == wanted && memcmp(ours, theirs, size) == 0, "type %u, payload type %u of %" PRIx64 ", %zu bytes for %zu", e->type, e->payload.type, e->payload.bits, size, wanted);
 }
 
+static void compare_track(const iket_pf_track *t) {
+    uint8_t ours[IKET_PF_EVENT_BYTES], theirs[2 * IKET_PF_EVENT_BYTES];
+    char name[IKET_PF_TRACK_NAME_MAX + 1] = "";
+    memcpy(name, t->name, t->name_size);
+    Iket__Perfetto__TrackDescriptor d = IKET__PERFETTO__TRACK_DESCRIPTOR__INIT;
+    d.has_uuid = d.has_parent_uuid = d.has_sibling_order_rank = d.has_sibling_merge_behavior = 1;
+    d.uuid = t->uuid;
+    d.parent_uuid = t->parent;
+    d.name = name;
+    d.sibling_order_rank = t->rank;
+    d.sibling_merge_behavior = IKET_PF_MERGE_NONE;
+    d.has_child_ordering = (protobuf_c_boolean)t->is_group;
+    d.child_ordering = IKET_PF_ORDER_EXPLICIT;
+    Iket__Perfetto__TracePacket packet = IKET__PERFETTO__TRACE_PACKET__INIT;
+    packet.has_trusted_packet_sequence_id = 1;
+    packet.trusted_packet_sequence_id = IKET_PF_SEQUENCE;
+    packet.track_descriptor = &d;
+    theirs[0] = 0x0A;
+    theirs[1] = (uint8_t)iket__perfetto__trace_packet__get_packed_size(&packet);
+    size_t wanted = 2 + iket__perfetto__trace_packet__pack(&packet, theirs + 2), size = (size_t)(iket_pf_put_track(ours, t) - ours);
+    CHECK(size == wanted && memcmp(ours, theirs, size) == 0, "track %" PRIu64 ", rank %" PRId32 ", %zu bytes for %zu", t->uuid, t->rank, size, wanted);
+}
+
+static void compare_tracks(void) {
+    static const char text[] = "a name of a track as long as it may be, which is sixty-four bytes";
+    static const uint64_t numbers[] = {1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX};
+    static const int32_t ranks[] = {0, 1, 127, 128, INT32_MAX, -1, INT32_MIN};
+    for (size_t i = 0; i < 7; i++) {
+        for (size_t j = 0; j < 7; j++) {
+            for (size_t size = 0; size <= IKET_PF_TRACK_NAME_MAX; size += 16) {
+                iket_pf_track t = {.uuid = numbers[i], .parent = numbers[j], .name = text, .name_size = size, .rank = ranks[(i + j) % 7], .is_group = (i ^ j) & 1};
+                compare_track(&t);
+            }
+        }
+    }
+}
+
 int main(void) {
+    compare_tracks();
     static const uint64_t values[] = {0, 1, 127, 128, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x80000000, 0xFFFFFFFF, UINT64_C(1) << 63, UINT64_MAX, 0x3FC00000, UINT64_C(0x4009000000000000)};
     static const uint64_t numbers[] = {1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX};
     for (unsigned type = IKET_PF_BEGIN; type <= IKET_PF_INSTANT; type++) {
