@@ -347,7 +347,7 @@ def hardships(folder, port):
         same((settle(page), page.evaluate("iket.remote")), ("shown", False), "loaded all the same")
 
 
-def in_the_making(server, context):
+def in_the_making(folder, server, context):
     """While the level file is made: how far it is, and an overview that grows."""
     overview = {
         "launches": [{"name": "launch 0", "kernel": "gemm", "start": 0, "end": 4000}],
@@ -366,15 +366,24 @@ def in_the_making(server, context):
     facts.update(events=23)
     server.answer = (200, json.dumps(facts).encode(), {"Content-Type": "application/json"})
     page.locator("#building", has_text="23 events").wait_for()
+    other = context.new_page()
+    other.goto(server.address + "t.html?levels")
+    other.locator("#building canvas").wait_for()
+    other.locator("#pick").set_input_files(folder / "t.pftrace.gz")
+    same((settle(other), other.evaluate("iket.remote")), ("shown", False), "a file that is dropped meanwhile")
     server.answer = None
+    page.bring_to_front()
     same((settle(page), page.evaluate("iket.remote")), ("shown", True), "when it is made")
+    page.wait_for_timeout(1200)
+    same(other.evaluate("[iket.remote, document.getElementById('main').hidden]"), [False, False], "the dropped file later")
+    other.close()
     page.close()
 
 
 def large(folder, port):
     """Past 256 MB the page asks by itself."""
     with between(port) as server, browser() as context:
-        in_the_making(server, context)
+        in_the_making(folder, server, context)
     with served(folder, claims={"t.pftrace": 300 << 20}) as server, browser() as context:
         page = go(context, server.address + "t.html")
         check(any("/api/v1/trace/t/facts" in p for p in server.paths), "the page asks no API: %r" % server.paths)

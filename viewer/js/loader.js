@@ -67,6 +67,7 @@ class Loader {
 
   file(file) {
     this.dropped = file;
+    this.building.hide();
     for (const id of ['main', 'search', 'actions']) byId(id).hidden = true;
     byId('start').hidden = false;
     this.say('Loading', file.name);
@@ -76,6 +77,7 @@ class Loader {
   receive(data) {
     const origin = () => ({ name: data.name, size: data.size, server: data.server === true,
       dropped: this.dropped ?? null, files: this.dropped ? [] : this.files.filter((f) => f.known || f.name === data.name) });
+    if (this.dropped && (data.building || data.tables || data.refused)) return; // of the trace that was to be shown before
     const answer = data.answer ?? data.failed;
     if (answer) {
       const asked = this.answers.get(answer.id);
