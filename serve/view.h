@@ -15,7 +15,7 @@
 //
 //     ?levels   by questions (serve/questions.h): the page comes at once. The way of a trace that is known to be large.
 //     ?parts    what is in it, with links to parts (serve/parts.h)
-//     ?all      as a whole, however large
+//     ?all      when it is decoded, however large
 #ifndef IKET_SERVE_VIEW_H
 #define IKET_SERVE_VIEW_H
 

@@ -336,10 +336,10 @@ class Questions(served.FolderTest):
         with open(f"/proc/{server.process.pid}/status") as f:
             return next(int(line.split()[1]) for line in f if line.startswith("RssAnon")) / 1000
 
-    def ask_many(self, server, count):
+    def ask_many(self, server, count, question=LONG, fields=""):
         connections = [server.connect() for _ in range(count)]
         for connection in connections:
-            connection.sendall(f"GET {self.address('gemm', LONG)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            connection.sendall(f"GET {self.address('gemm', question)} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode())
         return connections
 
     def ready(self, connections, seconds):
@@ -394,6 +394,15 @@ class Questions(served.FolderTest):
     def processor_time(self, server):
         fields = served.read(f"/proc/{server.process.pid}/stat").rpartition(b")")[2].split()
         return int(fields[11]) + int(fields[12])
+
+    def test_waiting_for_an_answer_is_no_slowness(self):
+        """Together they take longer than the time after which a connection is dropped on which nothing moves."""
+        with served.Server(self.folder, "--timeout", "1", environment={"XDG_CACHE_HOME": self.cache}) as server:
+            self.until_made("gemm", server=server)
+            waiting = self.ask_many(server, 50, "rows.csv", "Accept-Encoding: gzip\r\n")
+            for connection in waiting:
+                self.assertEqual(served.read_answer(connection).status, 200)
+                connection.close()
 
     def test_more_wait_than_there_is_room_for(self):
         self.until_made("gemm")
