@@ -25,16 +25,20 @@ static void halve(iket_levels_curve *c, unsigned shift) {
     *c = wide;
 }
 
-static void reach(iket_levels_overview *o, uint64_t time) {
+static void widen(iket_levels_overview *o, uint64_t time) {
     if (o->shift == 0) o->shift = FIRST_SHIFT;
-    while (time >> o->shift >= BINS) {
+    for (; time >> o->shift >= BINS; o->shift++) {
         for (size_t i = 0; i < o->row_count; i++) {
             halve(&o->rows[i].alive, o->shift);
             halve(&o->rows[i].busy, o->shift);
         }
-        o->shift++;
     }
-    if (time > o->now) o->now = time;
+    o->limit = (uint64_t)BINS << o->shift;
+}
+
+static inline void reach(iket_levels_overview *o, uint64_t time) {
+    if (time >= o->limit) widen(o, time);
+    o->now = time; // events come in the order of time
 }
 
 static void add_edge(iket_levels_curve *c, unsigned shift, uint64_t time, int64_t sign) {
@@ -55,13 +59,11 @@ static int add_to_row(iket_levels_overview *o, uint32_t sm, uint32_t depth, uint
 
 // ---- events ---------------------------------------------------------------------------------------------------------
 
-static struct iket_levels_overview_class *class_at(iket_levels_overview *o, uint32_t cls, iket_error *err) {
-    if (cls >= o->class_count) {
-        if (IKET_RESERVE(o->classes, o->class_count, o->class_capacity, cls + 1 - o->class_count, err) != 0) return NULL;
-        memset(o->classes + o->class_count, 0, (cls + 1 - o->class_count) * sizeof *o->classes);
-        o->class_count = cls + 1;
-    }
-    return &o->classes[cls];
+static int add_classes(iket_levels_overview *o, uint32_t cls, iket_error *err) {
+    IKET_TRY(IKET_RESERVE(o->classes, o->class_count, o->class_capacity, cls + 1 - o->class_count, err));
+    memset(o->classes + o->class_count, 0, (cls + 1 - o->class_count) * sizeof *o->classes);
+    o->class_count = cls + 1;
+    return 0;
 }
 
 static void add_launch(iket_levels_overview *o, uint32_t track, uint32_t cls, uint64_t time, int begin) {
@@ -81,25 +83,23 @@ int iket_levels_overview_edge(iket_levels_overview *o, const iket_levels_names *
                               iket_error *err) {
     const iket_levels_track *at = &names->tracks[track];
     if (at->kind <= IKET_LEVELS_KERNEL || at->kind > IKET_LEVELS_DIAGNOSTICS) return 0; // an overview for Perfetto
-    struct iket_levels_overview_class *sums = class_at(o, cls, err);
-    if (sums == NULL) return -1;
+    if (cls >= o->class_count) IKET_TRY(add_classes(o, cls, err));
     reach(o, time);
     if (begin) {
         o->events++;
-        sums->count++;
+        o->classes[cls].count++;
     } else {
-        sums->total += time - start;
+        o->classes[cls].total += time - start;
     }
     if (at->kind == IKET_LEVELS_NODE_LAUNCH && depth == 0) add_launch(o, track, cls, time, begin);
     return at->kind == IKET_LEVELS_WARP && depth < 2 && at->sm != IKET_LEVELS_NONE ? add_to_row(o, at->sm, depth, time, begin, err) : 0;
 }
 
 int iket_levels_overview_instant(iket_levels_overview *o, uint32_t cls, uint64_t time, iket_error *err) {
-    struct iket_levels_overview_class *sums = class_at(o, cls, err);
-    if (sums == NULL) return -1;
+    if (cls >= o->class_count) IKET_TRY(add_classes(o, cls, err));
     reach(o, time);
     o->events++;
-    sums->count++;
+    o->classes[cls].count++;
     return 0;
 }
 

@@ -24,6 +24,7 @@ typedef struct iket_levels_overview {
     } *rows;              // by iket_levels_track.sm
     size_t row_count, row_capacity;
     unsigned shift;       // a bin is 2^shift ns wide
+    uint64_t limit;       // past the last bin
     struct iket_levels_overview_class {
         uint64_t count, total;
     } *classes;
