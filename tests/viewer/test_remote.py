@@ -347,6 +347,22 @@ def hardships(folder, port):
         same((settle(page), page.evaluate("iket.remote")), ("shown", False), "loaded all the same")
 
 
+def replaced(folder, address):
+    """A file that is another one by now: the numbers of its rows and events mean nothing any more, and the page says so."""
+    with browser() as context:
+        for first, second, query in (("every_payload", "all_features", "warp:0"), ("all_features", "every_payload", "")):
+            for case in (first, second):
+                source = FIXTURES / case / "dump.bin"
+                decode(source, folder, "--meta", str(source.parent / "meta.json"), name="replaced", emit="pftrace,html")
+                if case == first:
+                    page = go(context, address + "replaced.html?levels")
+            same((page.state, page.evaluate("iket.remote")), ("shown", True), first)
+            page.locator("#query").fill(query)
+            page.evaluate("void iket.fieldsOf(iket.counts.events - 1)")  # or by a number that the new file has not
+            page.locator("#trouble", has_text="another trace of this name").wait_for()
+            page.close()
+
+
 def in_the_making(folder, server, context):
     """While the level file is made: how far it is, and an overview that grows."""
     overview = {
@@ -408,6 +424,7 @@ def test(folder):
             tile_cache(pages[1])
             copy_of_perfetto(pages[1])
             same(context.errors, [], "errors in the console")
+        replaced(folder, address)
         hardships(folder, port)
         large(folder, port)
 

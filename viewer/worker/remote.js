@@ -8,7 +8,7 @@
 'use strict';
 
 const API_VERSION = 1;
-let remote = null; // {root, running: Map(id -> AbortController)}, while a server answers
+let remote = null; // {root, tag, running: Map(id -> AbortController)}, while a server answers
 
 class ApiError extends Error {
   constructor(status, message, again = 0) {
@@ -34,6 +34,19 @@ async function apiJson(response) {
   return body;
 }
 
+// What an answer was made from: its ETag, without how it was sent. '': something on the way left it out.
+const tagOf = (response) => (response.headers.get('ETag') ?? '').replace(/^W\//, '').replace(/(-gzip)*"$/, '"');
+
+// Events and rows are asked for by their numbers, which mean something else once the file is another one. What is wrong
+// with a question tells nothing of that: the tables do.
+async function checkSource(response) {
+  const about = response.ok || response.status >= 500 ? response
+    : await fetch(`${remote.root}tables`, { method: 'HEAD', credentials: 'same-origin' });
+  const tag = tagOf(about);
+  if (tag === '' || remote.tag === '' || tag === remote.tag) return;
+  throw new ApiError(about.status, 'has another trace of this name by now (reload the page)');
+}
+
 const wait = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
 // Waits until the server can answer about the trace. Gives its tables; null: this server has no such API, or no .pftrace
@@ -56,8 +69,8 @@ async function openRemote(root) {
     await wait(turn++ < 4 ? 0.25 : 1);
   }
   postMessage({ progress: { what: 'Opening', bytes: 0, total: 0 } });
-  const tables = await apiJson(await fetch(`${root}tables`, { credentials: 'same-origin' }));
-  remote = { root, running: new Map() };
+  const response = await fetch(`${root}tables`, { credentials: 'same-origin' }), tables = await apiJson(response);
+  remote = { root, tag: tagOf(response), running: new Map() };
   return typedTables(tables);
 }
 
@@ -137,6 +150,7 @@ async function answerRemote({ id, what, query }) {
   remote.running.set(id, stop);
   try {
     const response = await fetch(`${remote.root}${what}?${query}`, { credentials: 'same-origin', signal: stop.signal });
+    await checkSource(response);
     const answer = what === 'activity' ? await readActivity(response) : READERS[what](await apiJson(response));
     postMessage({ answer: { ...answer, id } }, buffersOf(answer));
   } catch (error) {
