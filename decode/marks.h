@@ -13,7 +13,7 @@
 
 #include "decode/replay.h"
 
-enum { IKET_MARK_EVENTS = 8192, IKET_MARK_OPEN_MAX = 1024 };
+enum { IKET_MARK_EVENTS = 8192, IKET_MARK_OPEN_MAX = 64 };
 
 typedef struct iket_mark {
     uint32_t stream;

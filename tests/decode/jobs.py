@@ -151,7 +151,7 @@ def long_records(rng, count, deep):
         if below:
             id_ = below.pop()
         else:
-            id_ = rng.choice((1, 2, 31, 31, 3, 4, 5, 5, 7, *rng.sample(TOKENS[:-1], 3)))
+            id_ = rng.choice((1, 2, 31, 31, 31, 3, 4, 5, 5, 7, *rng.sample(TOKENS[:-1], 3)))
         depth += (id_ in (1, 2)) - (id_ == 31)
         out.append((time, id_, rng.getrandbits(32) if id_ in (2, 5, 7) or id_ in TOKENS and id_ % 2 else None))
     return out
