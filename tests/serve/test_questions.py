@@ -399,7 +399,7 @@ class Questions(served.FolderTest):
         """Together they take longer than the time after which a connection is dropped on which nothing moves."""
         with served.Server(self.folder, "--timeout", "1", environment={"XDG_CACHE_HOME": self.cache}) as server:
             self.until_made("gemm", server=server)
-            waiting = self.ask_many(server, 50, "rows.csv", "Accept-Encoding: gzip\r\n")
+            waiting = self.ask_many(server, 30, "rows.csv", "Accept-Encoding: gzip\r\n")
             for connection in waiting:
                 self.assertEqual(served.read_answer(connection).status, 200)
                 connection.close()
