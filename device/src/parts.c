@@ -167,6 +167,8 @@ static int add_chunk(struct iket_session *session, const struct stream *stream, 
     const struct attached_module *module = modules_find(&session->modules, get64(stream->part + 8));
     if (module == NULL)
         return rec_fail(error, "the pool holds records of a module that is not known (0x%llx)", (unsigned long long)get64(stream->part + 8));
+    if ((flags_of(stream->part) & IKET_CHUNK_KEEPS_LAST) != 0 && fixed_size(module, flags_of(stream->part)) == 0)
+        return rec_fail(error, "the pool is damaged: the records of a ring differ in size: something wrote over it");
     struct kept kept = kept_of(module, stream, region);
     size_t until_end = stream->used - kept.oldest < kept.bytes ? stream->used - kept.oldest : kept.bytes;
     size_t padding = (16 - kept.bytes % 16) % 16;

@@ -201,13 +201,13 @@ static void check_form_b(const char *path) {
 
 static void check_damage(const char *path) {
     static unsigned char part[128 + REGION];
-    const size_t places[] = {0, 100, 112, 116};
+    const size_t places[] = {0, 4, 100, 112, 116}; // 4: a ring of records of one size, of a module where they differ
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         struct iket_session session;
         struct iket_recorder_error error = {""};
-        make_session(&session, path, 0, 0);
+        make_session(&session, path, 0, places[i] == 4);
         size_t length = make_ring(part, 4, 300, 3 | IKET_CHUNK_KEEPS_LAST);
-        const uint32_t wrong = REGION + 16 * 128;
+        const uint32_t wrong = places[i] == 4 ? 128 | (3 | IKET_CHUNK_KEEPS_LAST) << 16 : REGION + 16 * 128;
         memcpy(part + places[i], &wrong, 4);
         EQUAL(parts_add_closed(&session, part, length, 1, &error), -1, "damage is not refused");
         EQUAL(strstr(error.message, "damaged") != NULL, 1, error.message);
