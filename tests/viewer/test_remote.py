@@ -345,6 +345,9 @@ def hardships(folder, port):
         check(page.state == "large" and "byte 0x12: nonsense" in text and "--launch" in text, text)
         page.locator("#load-anyway").click()
         same((settle(page), page.evaluate("iket.remote")), ("shown", False), "loaded all the same")
+        page.close()
+        in_the_making(folder, server, context)
+        large(folder, context)
 
 
 def replaced(folder, address):
@@ -396,13 +399,12 @@ def in_the_making(folder, server, context):
     page.close()
 
 
-def large(folder, port):
+def large(folder, context):
     """Past 256 MB the page asks by itself."""
-    with between(port) as server, browser() as context:
-        in_the_making(folder, server, context)
-    with served(folder, claims={"t.pftrace": 300 << 20}) as server, browser() as context:
+    with served(folder, claims={"t.pftrace": 300 << 20}) as server:
         page = go(context, server.address + "t.html")
         check(any("/api/v1/trace/t/facts" in p for p in server.paths), "the page asks no API: %r" % server.paths)
+        page.close()
 
 
 def test(folder):
@@ -426,7 +428,6 @@ def test(folder):
             same(context.errors, [], "errors in the console")
         replaced(folder, address)
         hardships(folder, port)
-        large(folder, port)
 
 
 in_folder(test)
