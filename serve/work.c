@@ -46,6 +46,17 @@ static void keep_facts(const char *key, const iket_facts *facts) {
     if (iket_output_write(output, facts, sizeof *facts, NULL) != 0 || iket_output_commit(&output, NULL) != 0) iket_output_discard(&output);
 }
 
+// What waited for its turn may be about a file that is another one by now; then nobody would ever ask for what is made of it.
+static int is_still(const char *key, int fd) {
+    char now[IKET_KEY_MAX];
+    struct stat info;
+    if (fstat(fd, &info) != 0) return 0;
+    iket_catalog_file file = iket_catalog_describe(&info);
+    iket_cache_file_key(&file, now);
+    size_t length = strlen(now); // behind it: the metadata's, and what is selected
+    return strncmp(key, now, length) == 0 && (key[length] == 0 || key[length] == '-' || key[length] == '+');
+}
+
 static int export(const iket_work *work, const char *key, const iket_root *root, iket_work_runner run, void *context, iket_facts *facts, iket_error *err) {
     char output[IKET_CACHE_PATH];
     int wants_trace = work->kind == IKET_WORK_EXPORT;
@@ -53,6 +64,10 @@ static int export(const iket_work *work, const char *key, const iket_root *root,
     if (wants_trace) IKET_TRY(iket_cache_path(key, iket_work_export_ending(work->json), output, err));
     int source = iket_root_open_path(root, work->path, 0);
     if (source < 0) return iket_fail(err, "%s: cannot be read: %s", work->path, strerror(errno));
+    if (!is_still(key, source)) {
+        close(source);
+        return iket_fail(err, "%s: has changed meanwhile", work->path);
+    }
     int meta = work->meta != NULL ? iket_root_open_path(root, work->meta, 0) : -1;
     iket_child_task task = {
         .source = source, .meta = meta, .name = work->path, .selection = work->selection, .most_events = work->most_events, .output = wants_trace ? output : NULL,
@@ -64,16 +79,6 @@ static int export(const iket_work *work, const char *key, const iket_root *root,
     if (work->selection[0] == 0 && !work->json) keep_facts(key, facts);
     if (wants_trace) iket_cache_prune();
     return 0;
-}
-
-// What waited for its turn may be about a file that is another one by now; then its level file would never be asked for.
-static int is_still(const char *key, int fd) {
-    char now[IKET_KEY_MAX];
-    struct stat info;
-    if (fstat(fd, &info) != 0) return 0;
-    iket_catalog_file file = iket_catalog_describe(&info);
-    iket_cache_file_key(&file, now);
-    return strcmp(now, key) == 0;
 }
 
 // `key` is that of the .pftrace's source with IKET_LEVELS_ENDING.

@@ -73,6 +73,16 @@ class Questions(served.FolderTest):
         cache = tempfile.mkdtemp(dir=self.scratch.name)
         return served.Server(self.folder, *options, environment={"XDG_CACHE_HOME": cache}), os.path.join(cache, "iket")
 
+    def until_idle(self, server):
+        """What the index asks for has its turn last."""
+        for name in ("dump.bin", "meta.json"):
+            os.utime(os.path.join(self.folder, "all_features", name), (1_700_000_000, 1_700_000_000))
+        for _ in range(600):
+            traces = json.loads(server.get("/api/v1/traces").body)["traces"]
+            if any("facts" in trace for trace in traces if trace["folder"] == "all_features"):
+                break
+            time.sleep(0.05)
+
     def level_files(self, cache):
         return [os.path.join(cache, name) for name in os.listdir(cache) if name.endswith(".levels")]
 
@@ -102,6 +112,20 @@ class Questions(served.FolderTest):
         self.assertEqual((facts["state"], facts["warps"]), ("ready", 8))
         self.assertEqual(self.server.get("/run%201/api/v1/trace/a%3Bb/window").status, 200)
         self.assertEqual(self.server.get("/api/v1/trace/a%3Bb/window").status, 404)
+
+    def test_growing_source(self):
+        """Nor is what is decoded on demand decoded once for each step."""
+        at, steps = os.path.join(GOLDEN, "collector/hopper_gemm"), 30
+        whole = served.read(os.path.join(at, "iket.data.bin"))
+        self.write("grows/iket.data.json", served.read(os.path.join(at, "iket.data.json")))
+        server, cache = self.fresh()
+        with server:
+            for step in range(1, steps + 1):
+                self.write("grows/iket.data.bin", whole[: len(whole) * step // steps])
+                self.facts("iket.data.bin.iket", "grows", server)
+            self.assertEqual(self.until_made("iket.data.bin.iket", "grows", server)["warps"], 1056)
+            self.until_idle(server)
+            self.assertLess(len([name for name in os.listdir(cache) if name.endswith(".pftrace")]), steps // 4)
 
     def test_decoded_on_demand(self):
         for folder, base in (("all_features", "dump.bin.iket"), ("all_features", "dump.bin.iket;warp=0"), ("every_payload", "dump.bin.iket")):
@@ -209,14 +233,7 @@ class Questions(served.FolderTest):
                 self.facts("x", "growing", server)
             self.write("growing/x.pftrace", whole)
             self.assertEqual(self.until_made("x", "growing", server)["warps"], 1056)
-            # What the index asks for has its turn last.
-            for name in ("dump.bin", "meta.json"):
-                os.utime(os.path.join(self.folder, "all_features", name), (1_700_000_000, 1_700_000_000))
-            for _ in range(600):
-                traces = json.loads(server.get("/api/v1/traces").body)["traces"]
-                if any("facts" in trace for trace in traces if trace["folder"] == "all_features"):
-                    break
-                time.sleep(0.05)
+            self.until_idle(server)
             self.assertLess(len(self.level_files(cache)), (len(whole) - 100_000) // 10_000 // 4)
 
     def test_ends_while_it_is_made(self):
