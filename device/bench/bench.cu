@@ -122,6 +122,7 @@ struct bench {
 };
 
 float warp_cost(const std::string &directory, bool annotated, bool with_session);
+void start_cost(const std::string &directory, unsigned warps);
 
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
@@ -143,5 +144,6 @@ int main(int argc, char **argv) {
     run.row(form_a_payload());
     std::printf("\n131,072 warps of a kernel that records 2 events a warp: %.3f ms not annotated, %.3f ms without a session, %.3f ms recorded\n",
                 warp_cost(run.directory, false, false), warp_cost(run.directory, true, false), warp_cost(run.directory, true, true));
+    for (const unsigned warps : {1u, 12u, 32u}) start_cost(run.directory, warps);
     return 0;
 }

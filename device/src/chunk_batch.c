@@ -29,11 +29,8 @@ void batch_free(struct chunk_batch *batch) {
     *batch = (struct chunk_batch){0};
 }
 
-int batch_reserve(struct chunk_batch *batch, struct dump_file *dump, struct iket_recorder_error *error) {
-    int full = batch->count + PIECES_A_CHUNK > BATCH_PIECES || batch->header_count == BATCH_HEADERS;
-    if (full) REC_TRY(batch_write(batch, dump, error));
-    batch->items++;
-    return 0;
+int batch_full(const struct chunk_batch *batch) {
+    return batch->count + PIECES_A_CHUNK > BATCH_PIECES || batch->header_count == BATCH_HEADERS;
 }
 
 unsigned char *batch_header(struct chunk_batch *batch) { return batch->headers + batch->header_count++ * CHUNK_HEADER_BYTES; }

@@ -27,8 +27,8 @@ void batch_free(struct chunk_batch *batch);
 // Forgets the chunks that are there.
 void batch_clear(struct chunk_batch *batch);
 
-// Makes room for one chunk more; what is there may be written for that.
-int batch_reserve(struct chunk_batch *batch, struct dump_file *dump, struct iket_recorder_error *error);
+// Is there no room for a chunk more?
+int batch_full(const struct chunk_batch *batch);
 
 // Space for a header, until the batch is written.
 unsigned char *batch_header(struct chunk_batch *batch);

@@ -31,8 +31,8 @@ static int add_blob(struct iket_session *session, unsigned char *at, const struc
     return parts_add_open(session, &part, error);
 }
 
-// Writes what a round gathered, so many bytes of a host buffer.
-static int write_round(struct iket_session *session, unsigned char *from, uint64_t bytes, struct iket_recorder_error *error) {
+// Makes what a round gathered into chunks, so many bytes of a host buffer, and hands them to the writer.
+static int make_round(struct iket_session *session, unsigned char *from, uint64_t bytes, struct iket_recorder_error *error) {
     for (uint64_t at = 0; at < bytes;) {
         struct gather_blob blob;
         memcpy(&blob, from + at, sizeof blob);
@@ -40,7 +40,7 @@ static int write_round(struct iket_session *session, unsigned char *from, uint64
         REC_TRY(add_blob(session, from + at, &blob, error));
         at += blob.bytes;
     }
-    return batch_write(&session->batch, &session->dump, error);
+    return writer_hand_over(&session->writer, error);
 }
 
 typedef cudaError_t gather_kernel(struct iket_control *control, unsigned char *staging, uint64_t capacity, uint32_t round,
@@ -52,33 +52,41 @@ static int start_round(struct iket_session *session, gather_kernel *gather, stru
     return 0;
 }
 
-// Rounds until nothing is left. While the host writes one, the device copies the next and gathers the one after that:
+// Rounds until nothing is left. While the writer writes one, the host makes chunks of the next (and computes their CRC),
+// and the device copies the one after that:
 //
-//   device:  gather 1 | copy 1 | gather 2 | copy 2 | gather 3 | copy 3
-//   host:                      | write 1 ……………… | write 2 ……………… | write 3
+//   device:  gather 1 | copy 1 | gather 2 | copy 2 | gather 3 | copy 3 …
+//   host:                      | make 1 | wait      | make 2 …
+//   writer:                             | write 1 …………………… | write 2 …
+//
+// A host buffer is filled again two rounds after it was handed over, which the round between waited for.
 static int overlapped_rounds(struct iket_session *session, gather_kernel *gather, uint32_t *torn, struct iket_recorder_error *error) {
-    uint64_t bytes[2] = {0, 0};
-    int which = 0;
+    uint64_t before = 0, bytes = 0;
     REC_TRY(start_round(session, gather, error));
-    for (int more = 1; more; which ^= 1) {
-        REC_TRY(fetch_result(session, error));
-        const struct gather_result *result = session->result_host;
-        more = result->left != 0;
-        *torn += result->torn;
-        bytes[which] = result->not_free != 0 ? ~result->not_free : result->next;
-        if (bytes[which] != 0)
-            REC_CUDA(cudaMemcpyAsync(session->staging_host[which], session->staging, bytes[which], cudaMemcpyDeviceToHost, session->stream));
-        if (more) REC_TRY(start_round(session, gather, error));
-        REC_TRY(write_round(session, session->staging_host[which ^ 1], bytes[which ^ 1], error));
+    for (int round = 0, gathering = 1; gathering || bytes != 0; round++) {
+        before = bytes, bytes = 0;
+        if (gathering) {
+            REC_TRY(fetch_result(session, error));
+            const struct gather_result *result = session->result_host;
+            bytes = result->not_free != 0 ? ~result->not_free : result->next;
+            gathering = result->left != 0;
+            *torn += result->torn;
+            REC_CUDA(cudaMemcpyAsync(session->staging_host[round % 3], session->staging, bytes, cudaMemcpyDeviceToHost, session->stream));
+            if (gathering) REC_TRY(start_round(session, gather, error));
+            if (gathering && !session->writer.threaded) writer_begin(&session->writer);
+        } else {
+            REC_CUDA(cudaStreamSynchronize(session->stream));
+        }
+        if (round > 0) REC_TRY(make_round(session, session->staging_host[(round + 2) % 3], before, error));
     }
-    REC_CUDA(cudaStreamSynchronize(session->stream));
-    return write_round(session, session->staging_host[which ^ 1], bytes[which ^ 1], error);
+    return 0;
 }
 
 static int run_rounds(struct iket_session *session, gather_kernel *gather, uint32_t *torn, struct iket_recorder_error *error) {
     int status = overlapped_rounds(session, gather, torn, error);
     if (status != 0) cudaStreamSynchronize(session->stream);
-    if (status != 0) batch_clear(&session->batch);
+    if (writer_end(&session->writer, status == 0 ? error : NULL) != 0) status = -1;
+    if (status != 0) writer_clear(&session->writer);
     return status;
 }
 
@@ -136,7 +144,7 @@ int drain_by_host(struct iket_session *session, struct iket_recorder_error *erro
     uint64_t count = control->line_buffers[0] < control->buffer_capacity ? control->line_buffers[0] : control->buffer_capacity;
     for (uint64_t i = 0; i < count; i++)
         if (buffers[i].state != IKET_BUFFER_UNUSED) REC_TRY(add_buffer_by_host(session, &buffers[i], error));
-    return batch_write(&session->batch, &session->dump, error);
+    return writer_hand_over(&session->writer, error);
 }
 
 int drain_load_kernels(struct iket_session *session, struct iket_recorder_error *error) {

@@ -43,13 +43,16 @@ static int grow(struct launch_table *table, struct iket_recorder_error *error) {
     free(table->entries);
     table->entries = entries;
     table->capacity = capacity;
+    table->last = NULL;
     return 0;
 }
 
 int launches_note(struct launch_table *table, const unsigned char *header, struct iket_recorder_error *error) {
     if (table->count * 2 >= table->capacity) REC_TRY(grow(table, error));
     uint64_t grid_id = get64(header + 24), kernel_id = get64(header + 16), start = get64(header + 32);
-    struct launch_entry *entry = find(table->entries, table->capacity, grid_id);
+    struct launch_entry *entry = table->last;
+    if (entry == NULL || entry->grid_id != grid_id) entry = find(table->entries, table->capacity, grid_id);
+    table->last = entry;
     if (!entry->used) {
         *entry = (struct launch_entry){.grid_id = grid_id, .kernel_id = kernel_id, .first_start = start, .last_start = start, .used = 1};
         memcpy(entry->grid, header + 60, sizeof entry->grid);

@@ -34,6 +34,7 @@ struct launch_table {
     struct launch_entry *entries;  // open addressing, capacity a power of two
     size_t capacity;
     size_t count;
+    struct launch_entry *last;     // noted
     struct gather_probe *marks;    // pinned, 2 for each bracket
     struct launch_bracket *brackets;
     size_t bracket_count;

@@ -163,7 +163,6 @@ static void fill_header(unsigned char *header, const struct stream *stream, cons
 
 // Adds a stream as a chunk of its own. region is the size of its region, where it is open.
 static int add_chunk(struct iket_session *session, const struct stream *stream, size_t region, struct iket_recorder_error *error) {
-    struct chunk_batch *batch = &session->batch;
     const struct attached_module *module = modules_find(&session->modules, get64(stream->part + 8));
     if (module == NULL)
         return rec_fail(error, "the pool holds records of a module that is not known (0x%llx)", (unsigned long long)get64(stream->part + 8));
@@ -174,7 +173,8 @@ static int add_chunk(struct iket_session *session, const struct stream *stream, 
     size_t padding = (16 - kept.bytes % 16) % 16;
     uint32_t crc = 0;
     count_chunk(session, stream, &kept);
-    REC_TRY(batch_reserve(batch, &session->dump, error));
+    struct chunk_batch *batch = writer_reserve(&session->writer, error);
+    if (batch == NULL) return -1;
     if (stream->closed) {
         crc = rec_crc32(0, stream->records + kept.oldest, until_end);
         crc = rec_crc32(crc, stream->records, kept.bytes - until_end);
@@ -227,6 +227,8 @@ int parts_add_closed(struct iket_session *session, unsigned char *parts, size_t 
     for (size_t at = 0; at < bytes;) {
         if (bytes - at < IKET_PART_HEADER || get32(parts + at) != IKET_CHUNK_MAGIC) return damaged(parts + at, bytes - at, error);
         uint32_t size = get32(parts + at + 112);
+        // Small parts lie one after the other and come from the device: ask for the ones after the next.
+        for (size_t line = 0; line < 256; line += 64) __builtin_prefetch(parts + at + 768 + line);
         if (size < IKET_PART_HEADER || size > bytes - at || size % 16 != 0) return damaged(parts + at, bytes - at, error);
         REC_TRY(add_closed_part(session, parts + at, size, owned, error));
         at += size;

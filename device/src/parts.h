@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parts.h: makes FORMAT's chunks from what warps left in the pool (iket/pool_layout.h). They go to the session's batch,
-// which keeps pointing to the memory that is given here.
+// parts.h: makes FORMAT's chunks from what warps left in the pool (iket/pool_layout.h). They go to the session's
+// writer, which keeps pointing to the memory that is given here.
 #ifndef IKET_DEVICE_PARTS_H
 #define IKET_DEVICE_PARTS_H
 

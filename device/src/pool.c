@@ -39,13 +39,15 @@ static void plan_layout(struct iket_session *session, const struct cudaDevicePro
     control->other_lane_bytes = options->other_lane_bytes / 16 * 16;
     if (options->first_lane_bytes != 0 && control->other_lane_bytes == 0) control->other_lane_bytes = IKET_LANE_REGION_MIN;
     control->keep_last = options->keep == IKET_KEEP_LAST;
+    control->host_memory = options->pool_place == IKET_POOL_PINNED;
     control->buffer_capacity = (uint32_t)(pool / IKET_SLOT_MIN + 1);
     control->main_bytes = pool - reserve;
     control->reserve_bytes = reserve;
     control->filter = (struct iket_filter_state){.generation = 1, .warp_mask = UINT32_MAX,
                                                  .cta_high = {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
     session->staging_bytes = round_up(options->staging_bytes > 65536 ? options->staging_bytes : 65536, 16);
-    if (session->staging_bytes < control->slot_max + (size_t)65536) session->staging_bytes = control->slot_max + (size_t)65536;
+    // Two of the largest parts, so that a round is not half empty because the second did not fit.
+    if (session->staging_bytes < 2 * (size_t)control->slot_max + 65536) session->staging_bytes = 2 * (size_t)control->slot_max + 65536;
 }
 
 static int clear_pool(struct iket_session *session, size_t control_at, struct iket_recorder_error *error) {
@@ -85,7 +87,7 @@ int pool_allocate(struct iket_session *session, struct iket_recorder_error *erro
     REC_CUDA(cudaMalloc((void **)&session->sinks, IKET_LIST_COUNT * IKET_SINK_BYTES));
     control->sinks = (uint64_t)(uintptr_t)session->sinks;
     REC_CUDA(cudaMalloc((void **)&session->staging, session->staging_bytes));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         REC_CUDA(cudaHostAlloc((void **)&session->staging_host[i], session->staging_bytes, cudaHostAllocDefault));
     REC_CUDA(cudaMalloc((void **)&session->result, sizeof *session->result));
     REC_CUDA(cudaHostAlloc((void **)&session->result_host, sizeof *session->result_host, cudaHostAllocDefault));
@@ -97,11 +99,12 @@ void pool_free(struct iket_session *session) {
     else if (session->allocation != NULL) cudaFree(session->allocation);
     if (session->sinks != NULL) cudaFree(session->sinks);
     if (session->staging != NULL) cudaFree(session->staging);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (session->staging_host[i] != NULL) cudaFreeHost(session->staging_host[i]);
     if (session->result != NULL) cudaFree(session->result);
     if (session->result_host != NULL) cudaFreeHost(session->result_host);
-    session->allocation = session->sinks = session->staging = session->staging_host[0] = session->staging_host[1] = NULL;
+    session->allocation = session->sinks = session->staging = NULL;
+    memset(session->staging_host, 0, sizeof session->staging_host);
     session->result = session->result_host = NULL;
 }
 

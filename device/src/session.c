@@ -81,7 +81,7 @@ static int open_output(struct iket_session *session, struct iket_recorder_error 
 static int fill_session(struct iket_session *session, struct iket_recorder_error *error) {
     REC_CUDA(cudaFree(NULL));
     REC_TRY(open_output(session, error));
-    REC_TRY(batch_init(&session->batch, error));
+    REC_TRY(writer_init(&session->writer, &session->dump, error));
     REC_CUDA(cudaStreamCreateWithFlags(&session->stream, cudaStreamNonBlocking));
     REC_TRY(pool_allocate(session, error));
     REC_TRY(launches_init(&session->launches, error));
@@ -95,7 +95,7 @@ static void free_session(struct iket_session *session) {
     modules_free(&session->modules);
     launches_free(&session->launches);
     pool_free(session);
-    batch_free(&session->batch);
+    writer_free(&session->writer);
     if (session->stream != NULL) cudaStreamDestroy(session->stream);
     if (session->options.output_dir != NULL) free((void *)(uintptr_t)session->options.output_dir);
     free(session->device_json);
@@ -144,8 +144,15 @@ int iket_session_create(struct iket_session **session, const struct iket_session
     return session_open(session, options, error);
 }
 
-static int set_recording(struct iket_session *session, uint32_t recording, struct iket_recorder_error *error) {
+static int is_no_filter(const struct iket_filter_state *filter) {
+    int all = filter->warp_mask == UINT32_MAX && filter->pattern[0] == 0;
+    for (int i = 0; i < 3; i++) all &= filter->cta_low[i] == 0 && filter->cta_high[i] == UINT32_MAX;
+    return all;
+}
+
+static int set_recording(struct iket_session *session, int on, struct iket_recorder_error *error) {
     struct session_scope scope;
+    uint32_t recording = !on ? IKET_RECORD_NONE : is_no_filter(&session->layout.filter) ? IKET_RECORD_ALL : IKET_RECORD_FILTERED;
     REC_TRY(session_enter(session, &scope, error));
     int status = pool_write_control(session, offsetof(struct iket_control, recording), &recording, sizeof recording, error);
     session_leave(&scope);
@@ -185,7 +192,7 @@ int iket_session_filter(struct iket_session *session, const struct iket_filter *
     REC_TRY(session_enter(session, &scope, error));
     int status = pool_write_control(session, offsetof(struct iket_control, filter), state, sizeof *state, error);
     session_leave(&scope);
-    return status;
+    return status == 0 && session->begun ? set_recording(session, 1, error) : status;
 }
 
 int session_has_records(struct iket_session *session) {

@@ -3,7 +3,7 @@
 #ifndef IKET_DEVICE_SESSION_H
 #define IKET_DEVICE_SESSION_H
 
-#include "chunk_batch.h"
+#include "chunk_writer.h"
 #include "gather.h"
 #include "launches.h"
 #include "modules.h"
@@ -24,11 +24,11 @@ struct iket_session {
 
     unsigned char *sinks;                 // device; where warps without a slot write
     unsigned char *staging;               // device
-    unsigned char *staging_host[2];       // pinned; one is filled while the other is written
+    unsigned char *staging_host[3];       // pinned; one is filled, one made into chunks, one written
     size_t staging_bytes;
     struct gather_result *result;         // device, and the host's copy
     struct gather_result *result_host;
-    struct chunk_batch batch;
+    struct chunk_writer writer;
     int64_t clock_ahead;                  // of %globaltimer before the host's clock, at most
     uint32_t round;                       // of the snapshot; 0: none was taken
 

@@ -5,6 +5,6 @@
 #define KEEP_TICK "keep_last_form_b_tick"
 #define KEEP_SPAN "keep_last_form_b_span"
 #define KEEP_PAYLOAD unsigned
-#define KEEP_TEXT "keep_last_form_b"
+#define KEEP_TEXT "keep_last_b"
 #define KEEP_CASES keep_last_form_b_cases
 #include "keep_last_template.h"

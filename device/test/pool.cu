@@ -116,6 +116,16 @@ static void run_other_lane(const std::string &directory) {
     }
 }
 
+// Parts beside and at multiples of 4 GiB, which a pool of this size must have: addresses are computed in 32 bits.
+static void run_borders(const std::string &directory) {
+    iket_session_options options = IKET_SESSION_OPTIONS_INIT;
+    options.pool_bytes = std::size_t(17) << 30;
+    const auto report = run_ticks(directory, 132, 256, 10, options);
+    expect_equal(report.warps, 1056u, "warps");
+    expect_equal(report.record_bytes, 1056u * 10 * 4, "record bytes");
+    check_balance(directory, 1056, 10);
+}
+
 static void run_pinned(const std::string &directory) {
     iket_session_options options = IKET_SESSION_OPTIONS_INIT;
     options.pool_place = IKET_POOL_PINNED;
@@ -127,5 +137,6 @@ static void run_pinned(const std::string &directory) {
 std::vector<test_case> pool_cases() {
     return {{"many_warps", run_many_warps}, {"long_warps", run_long_warps},   {"mixed_launches", run_mixed_launches},
             {"full_pool", run_full_pool},   {"advice", run_advice},           {"capacity", run_capacity},
-            {"other_lane", run_other_lane}, {"pinned_pool", run_pinned}};
+            {"other_lane", run_other_lane}, {"pinned_pool", run_pinned},
+            {"borders", run_borders}};
 }

@@ -6,9 +6,11 @@
 #include "parts.h"
 #include "ring.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { REGION = 1024, WORDS = REGION / 4 };
@@ -56,7 +58,7 @@ static void make_session(struct iket_session *session, const char *path, int wid
     memset(launches, 0, sizeof launches);
     session->modules.items = &module, session->modules.count = 1;
     session->launches.entries = launches, session->launches.capacity = 256;
-    if (batch_init(&session->batch, &error) != 0 || dump_open(&session->dump, path, 1, 1, &error) != 0) {
+    if (writer_init(&session->writer, &session->dump, &error) != 0 || dump_open(&session->dump, path, 1, 1, &error) != 0) {
         fprintf(stderr, "host_side: %s\n", error.message);
         exit(2);
     }
@@ -124,7 +126,7 @@ static void check_closed_rings(const char *path, uint32_t size, uint32_t flags) 
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
             size_t length = make_ring(part, size, counts[i], flags | 3);
             EQUAL(parts_add_closed(&session, part, length, owned, &error), 0, error.message);
-            EQUAL(batch_write(&session.batch, &session.dump, &error), 0, error.message);
+            EQUAL(writer_hand_over(&session.writer, &error), 0, error.message);
         }
         EQUAL(read_chunks(session.dump.path_partial, chunks, sizeof chunks, &bytes), sizeof counts / sizeof counts[0], "chunks");
         for (size_t i = 0; i < sizeof counts / sizeof counts[0] && at < bytes; i++) {
@@ -133,7 +135,7 @@ static void check_closed_rings(const char *path, uint32_t size, uint32_t flags) 
             at += get32(chunks + at + 112);
         }
         dump_discard(&session.dump);
-        batch_free(&session.batch);
+        writer_free(&session.writer);
     }
 }
 
@@ -150,12 +152,12 @@ static void check_open_rings(const char *path, uint32_t size, uint32_t flags) {
         memcpy(part + 112, &whole, 4);
         struct open_part open = {part, part + 128, REGION, part, 0, 32 * (uint64_t)counts[i] + 500};
         EQUAL(parts_add_open(&session, &open, &error), 0, error.message);
-        EQUAL(batch_write(&session.batch, &session.dump, &error), 0, error.message);
+        EQUAL(writer_hand_over(&session.writer, &error), 0, error.message);
         EQUAL(read_chunks(session.dump.path_partial, chunk, sizeof chunk, &bytes), 1, "open chunks");
         check_ring(chunk, size, counts[i], counts[i] < room ? counts[i] : room, 0, counts[i] >= room);
         EQUAL(get64(chunk + 120), open.time, "reference of an open ring");
         dump_discard(&session.dump);
-        batch_free(&session.batch);
+        writer_free(&session.writer);
     }
 }
 
@@ -189,13 +191,13 @@ static void check_form_b(const char *path) {
         size_t length = make_ring(part, 4, led, 3 | IKET_PART_FORM_B | ring * IKET_CHUNK_KEEPS_LAST);
         memcpy(part + 120, &others, 4);
         EQUAL(parts_add_closed(&session, part, length, 1, &error), 0, error.message);
-        EQUAL(batch_write(&session.batch, &session.dump, &error), 0, error.message);
+        EQUAL(writer_hand_over(&session.writer, &error), 0, error.message);
         read_chunks(session.dump.path_partial, chunk, sizeof chunk, &bytes);
         EQUAL(get32(chunk + 104), ring ? led - WORDS : led - WORDS + others, "dropped or overwritten in form B");
         EQUAL(session.report.dropped_events, ring ? others : led - WORDS + others, "the report's dropped events");
         EQUAL(session.report.overwritten_events, ring ? led - WORDS : 0, "the report's overwritten events");
         dump_discard(&session.dump);
-        batch_free(&session.batch);
+        writer_free(&session.writer);
     }
 }
 
@@ -212,24 +214,48 @@ static void check_damage(const char *path) {
         EQUAL(parts_add_closed(&session, part, length, 1, &error), -1, "damage is not refused");
         EQUAL(strstr(error.message, "damaged") != NULL, 1, error.message);
         dump_discard(&session.dump);
-        batch_free(&session.batch);
+        writer_free(&session.writer);
     }
 }
 
 // Parts that cannot be changed need a header each, more than a batch has.
-static void check_many(const char *path) {
+static void check_many(const char *path, int threaded) {
     static unsigned char part[128 + REGION], chunks[20000 * 144];
     struct iket_session session;
     struct iket_recorder_error error = {""};
     size_t bytes;
     make_session(&session, path, 0, 0);
+    if (threaded) writer_begin(&session.writer);
     size_t length = make_ring(part, 4, 3, 3);
     for (int i = 0; i < 20000; i++) EQUAL(parts_add_closed(&session, part, length, 0, &error), 0, error.message);
-    EQUAL(batch_write(&session.batch, &session.dump, &error), 0, error.message);
+    EQUAL(writer_hand_over(&session.writer, &error), 0, error.message);
+    EQUAL(writer_end(&session.writer, &error), 0, error.message);
     EQUAL(read_chunks(session.dump.path_partial, chunks, sizeof chunks, &bytes), 20000, "chunks of several batches");
     EQUAL(bytes, 20000 * 144, "bytes of several batches");
     dump_discard(&session.dump);
-    batch_free(&session.batch);
+    writer_free(&session.writer);
+}
+
+// What the thread failed to write is said by a later call or by the end, and the dump cannot be completed.
+static void check_full_disk(const char *path) {
+    static unsigned char part[128 + REGION];
+    struct iket_session session;
+    struct iket_recorder_error error = {""};
+    size_t length = make_ring(part, 4, 3, 3);
+    for (int threaded = 0; threaded < 2; threaded++) {
+        make_session(&session, path, 0, 0);
+        close(session.dump.file);
+        session.dump.file = open("/dev/full", O_WRONLY);
+        if (threaded) writer_begin(&session.writer);
+        int status = 0;
+        for (int i = 0; i < 20000 && status == 0; i++) status = parts_add_closed(&session, part, length, 0, &error);
+        if (status == 0) status = writer_hand_over(&session.writer, &error);
+        if (writer_end(&session.writer, &error) != 0) status = -1;
+        EQUAL(status, -1, "a full disk is not noticed");
+        EQUAL(strstr(error.message, "cannot write") != NULL || strstr(error.message, "earlier write") != NULL, 1, error.message);
+        EQUAL(dump_commit(&session.dump, &error), -1, "an incomplete dump is completed");
+        writer_free(&session.writer);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -246,7 +272,9 @@ int main(int argc, char **argv) {
     check_open_rings(path, 16, IKET_CHUNK_KEEPS_LAST | IKET_CHUNK_WIDE | IKET_CHUNK_EVEN);
     check_form_b(path);
     check_damage(path);
-    check_many(path);
+    check_many(path, 0);
+    check_many(path, 1);
+    check_full_disk(path);
     printf("%d failures\n", failures);
     return failures != 0;
 }

@@ -61,6 +61,10 @@
 
 enum { IKET_BUFFER_UNUSED = 0, IKET_BUFFER_ACTIVE = 1, IKET_BUFFER_FREE = 2, IKET_BUFFER_FULL = 3 };
 
+// What iket_control.recording says: no warp records, those that pass the filter, or all, without a look at the filter. All
+// warps of a launch read it at once, so it answers for the filter where there is none.
+enum { IKET_RECORD_NONE = 0, IKET_RECORD_FILTERED = 1, IKET_RECORD_ALL = 2 };
+
 // A piece of the record memory. Only its owner writes it: the warp that claimed it, or the gather that took it off a list.
 struct iket_buffer {
     uint64_t address;
@@ -122,7 +126,7 @@ struct iket_control {
     uint32_t other_lane_bytes;  // 0: by the slot
     uint64_t sinks;             // address of IKET_LIST_COUNT sinks
     uint32_t keep_last;         // regions are rings
-    uint32_t zero;
+    uint32_t host_memory;       // the pool is pinned host memory
     struct iket_filter_state filter;
 };
 

@@ -53,7 +53,7 @@ struct iket_session_options {
     int device;                 // -1: the current one
     int pool_place;
     size_t pool_bytes;          // the whole record memory; at least 1 MiB
-    size_t staging_bytes;       // what one round of a drain moves; allocated beside the pool, and twice as pinned memory
+    size_t staging_bytes;       // what one round of a drain moves; allocated beside the pool, and three times as pinned memory
     uint32_t first_lane_bytes;  // of a warp's first lane; 0: by the number of warps of the launch
     uint32_t other_lane_bytes;  // of each other lane, at least 96; 0: by the slot
     const char *output_dir;     // must exist; dump.bin and meta.json are made there
@@ -61,7 +61,7 @@ struct iket_session_options {
     int keep;                   // of each lane's events, where they do not all fit
 };
 
-#define IKET_SESSION_OPTIONS_INIT {-1, IKET_POOL_DEVICE, (size_t)256 << 20, (size_t)16 << 20, 0, 0, NULL, 0, IKET_KEEP_FIRST}
+#define IKET_SESSION_OPTIONS_INIT {-1, IKET_POOL_DEVICE, (size_t)256 << 20, (size_t)1 << 20, 0, 0, NULL, 0, IKET_KEEP_FIRST}
 
 // Allocates, attaches all modules of the process to the session's device and opens the output beside its final name.
 // On failure *session is NULL and nothing is left behind. The caller destroys what it got. A device has one session.

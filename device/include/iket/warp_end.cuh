@@ -128,24 +128,23 @@ __device__ __forceinline__ bool publish(unsigned char *address, const lane_state
     return std::uint32_t(before >> 32) == std::uint32_t(__popc(group));
 }
 
-// Packs the part, sets its closed mark and gives back what is left of its memory. Not inlined, see claim_slot.
+// Packs the part, sets its closed mark and gives back what is left of its memory. What the lanes wrote comes before the
+// mark: __syncwarp puts it before the storing lane's release. Not inlined, see claim_slot.
 __device__ __noinline__ inline void close_part(iket_control *control, unsigned char *address, std::uint32_t leaders,
                                                std::uint32_t group, std::uint64_t now) {
     const part_view part(address);
-    const std::uint32_t closed = pack_part(part, part.words(100)[0], leaders, group);
-    __threadfence();
+    volatile std::uint32_t *words = part.words(0);
+    const std::uint32_t used = words[25], buffer = words[24], flags = words[1];
+    const std::uint32_t closed = pack_part(part, used, leaders, group);
     __syncwarp(group);
     if (lane_index() != std::uint32_t(__ffs(group) - 1)) return;
-    volatile std::uint32_t *words = part.words(0);
-    const std::uint32_t buffer = words[24], flags = words[1];
     *reinterpret_cast<volatile std::uint64_t *>(part.base + 40) = now;
     words[28] = closed;
 #ifndef IKET_FORM_B
     words[30] = leaders;
 #endif
     words[31] = part.first_bytes;
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(part.base + 4), "r"(flags | (IKET_CHUNK_CLOSED | IKET_CHUNK_LAST) << 16)
-                 : "memory");
+    store_release(control, part.base + 4, flags | (IKET_CHUNK_CLOSED | IKET_CHUNK_LAST) << 16);
     release_buffer(control, buffer, closed);
 }
 
