@@ -2,6 +2,8 @@
 // chunk_writer.c: see chunk_writer.h.
 #include "chunk_writer.h"
 
+#include <signal.h>
+
 int writer_init(struct chunk_writer *writer, struct dump_file *dump, struct iket_recorder_error *error) {
     *writer = (struct chunk_writer){.dump = dump};
     REC_TRY(batch_init(&writer->batches[0], error));
@@ -46,7 +48,12 @@ void writer_begin(struct chunk_writer *writer) {
         pthread_mutex_destroy(&writer->mutex);
         return;
     }
+    // The program's signals are for its own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     writer->threaded = pthread_create(&writer->thread, NULL, write_batches, writer) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (writer->threaded) return;
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->mutex);

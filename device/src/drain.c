@@ -61,10 +61,11 @@ static int start_round(struct iket_session *session, gather_kernel *gather, stru
 //
 // A host buffer is filled again two rounds after it was handed over, which the round between waited for.
 static int overlapped_rounds(struct iket_session *session, gather_kernel *gather, uint32_t *torn, struct iket_recorder_error *error) {
-    uint64_t before = 0, bytes = 0;
+    uint64_t bytes = 0;
     REC_TRY(start_round(session, gather, error));
     for (int round = 0, gathering = 1; gathering || bytes != 0; round++) {
-        before = bytes, bytes = 0;
+        uint64_t before = bytes;
+        bytes = 0;
         if (gathering) {
             REC_TRY(fetch_result(session, error));
             const struct gather_result *result = session->result_host;
