@@ -132,6 +132,7 @@ static void add_bins(strip *s, uint32_t k, uint64_t first, uint64_t count) {
     const iket_levels *levels = s->levels;
     double start = (double)levels->bin_from[k], width = ((double)levels->bin_to[k] - start) / (double)count;
     double at = (s->from - start) / width;
+    if (at >= (double)count) return; // the picture lies behind them, perhaps by more than 2^64
     for (uint64_t b = at > 0 ? (uint64_t)at : 0; b < count; b++) {
         const float *bin = &levels->bin[(first + b) * CATEGORIES];
         double x0 = (start + width * (double)b - s->from) * s->scale, x1 = x0 + width * s->scale, whole = 1 / (x1 - x0);
@@ -287,7 +288,7 @@ static iket_levels_status read_sms(row_list *list, const iket_levels *levels, co
     size_t count = 0;
     iket_levels_status status = collect_sms(levels, &sms, &count, err) == 0 ? IKET_LEVELS_OK : IKET_LEVELS_FAILED;
     for (uint64_t past = 0; status == IKET_LEVELS_OK; text++) {
-        iket_levels_interval span;
+        iket_levels_interval span = {0, 0};
         status = iket_levels_span(&text, "sms", past, most, &span, err);
         for (uint64_t sm = span.from; status == IKET_LEVELS_OK && sm < span.to; sm++) {
             if (add_sm_row(list, levels, sms, count, sm, err) != 0) status = IKET_LEVELS_FAILED;
