@@ -4,12 +4,20 @@
 #include <stdio.h>
 #include <string.h>
 
+// Names and paths may hold anything: a new line in one would be two messages, an escape would tell the terminal something.
+static void keep_one_line(char *text) {
+    for (; *text != 0; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7F) *text = '?';
+    }
+}
+
 int iket_fail(iket_error *err, const char *format, ...) {
     if (err != NULL) {
         va_list args;
         va_start(args, format);
         vsnprintf(err->message, sizeof err->message, format, args);
         va_end(args);
+        keep_one_line(err->message);
     }
     return -1;
 }
@@ -25,5 +33,6 @@ int iket_fail_context(iket_error *err, const char *format, ...) {
     if (used >= 0 && (size_t)used < sizeof err->message) {
         snprintf(err->message + used, sizeof err->message - (size_t)used, ": %s", cause);
     }
+    keep_one_line(err->message);
     return -1;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/input.h"
+#include "common/utf8.h"
 
 enum { EXACT_DIGITS = 15 }; // what a double holds
 
@@ -78,6 +79,54 @@ int iket_document_load(cJSON **document, const char *path, iket_error *err) {
     int result = iket_document_parse(document, (const char *)input.data, input.size, path, err);
     iket_input_close(&input);
     return result;
+}
+
+// Past a number as RFC 8259 has it; NULL: it is none (01, 1., -.5).
+static const char *pass_number(const char *at) {
+    static const char digits[] = "0123456789";
+    at += *at == '-';
+    size_t whole = strspn(at, digits);
+    if (whole == 0 || (whole > 1 && *at == '0')) return NULL;
+    at += whole;
+    if (*at == '.') {
+        if (strspn(++at, digits) == 0) return NULL;
+        at += strspn(at, digits);
+    }
+    if (*at != 'e' && *at != 'E') return at;
+    at++;
+    at += *at == '-' || *at == '+';
+    return strspn(at, digits) == 0 ? NULL : at + strspn(at, digits);
+}
+
+// Of text that cJSON reads and that has no white space: whether it is strict in its strings and numbers, too.
+static int is_strict(const char *at) {
+    for (int inside = 0; *at != 0; at++) {
+        if ((unsigned char)*at < ' ') return 0;
+        if (*at == '"') {
+            inside = !inside;
+        } else if (inside && *at == '\\') {
+            at++;
+        } else if (!inside && (*at == '-' || isdigit((unsigned char)*at))) {
+            if ((at = pass_number(at)) == NULL) return 0;
+            at--;
+        }
+    }
+    return 1;
+}
+
+char *iket_document_object_text(const char *text, size_t size) {
+    cJSON *document;
+    if (!iket_utf8_valid(text, size) || iket_document_parse(&document, text, size, "object", NULL) != 0) return NULL;
+    int is_object = cJSON_IsObject(document);
+    cJSON_Delete(document);
+    char *copy = is_object ? malloc(size + 1) : NULL;
+    if (copy == NULL) return NULL;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    cJSON_Minify(copy);
+    if (is_strict(copy)) return copy;
+    free(copy);
+    return NULL;
 }
 
 int iket_document_u64(const cJSON *object, const char *key, uint64_t max, uint64_t *value, const char *where, iket_error *err) {

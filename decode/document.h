@@ -18,6 +18,10 @@ IKET_MUST_CHECK int iket_document_parse(cJSON **document, const char *text, size
 // Reads a file as such.
 IKET_MUST_CHECK int iket_document_load(cJSON **document, const char *path, iket_error *err);
 
+// The text of an object without white space, its numbers as they are written, to be written into another document: valid for
+// every reader, which is more than cJSON asks for. The caller frees; NULL: it is no such object, or memory is short.
+char *iket_document_object_text(const char *text, size_t size);
+
 // Member `key` of an object as an unsigned integer: a JSON integer, or a string with 0x and hexadecimal digits.
 // A missing member leaves *value as it is. Fails on another type, a fraction, a negative number (-1 is 0xFFFFFFFF where
 // max is that) or a value past max; `where` names the place in the message.

@@ -79,18 +79,14 @@ static int read_losses(iket_dump *dump, const uint8_t *p, size_t size) {
 }
 
 static int read_device(iket_dump *dump, const uint8_t *p, size_t size) {
-    cJSON *device;
-    iket_error ignored;
-    if (iket_document_parse(&device, (const char *)p, size, "DEVI", &ignored) != 0) return 1;
-    int is_object = cJSON_IsObject(device);
-    cJSON_Delete(device);
-    if (!is_object || dump->trace->device_json != NULL) return !is_object;
-    char *text = malloc(size + 1);
-    if (text == NULL) return 0;
-    memcpy(text, p, size);
-    text[size] = 0;
-    cJSON_Minify(text); // keeps its numbers as they are written
-    dump->trace->device_json = text;
+    while (size > 0 && p[size - 1] == 0) size--; // (a recorder may end it as C does)
+    char *text = iket_document_object_text((const char *)p, size);
+    if (text == NULL) return 1;
+    if (dump->trace->device_json == NULL) {
+        dump->trace->device_json = text;
+    } else {
+        free(text);
+    }
     return 0;
 }
 

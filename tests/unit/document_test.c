@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small JSON documents: 64-bit integers in full, as numbers and as strings; what is refused, and how it is said.
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "decode/document.h"
@@ -25,7 +26,25 @@ static void refused(const char *json, size_t size, const char *message) {
     CHECK(strstr(err.message, message) != NULL, "%s", err.message);
 }
 
+static void object_is(const char *json, size_t size, const char *wanted) {
+    char *text = iket_document_object_text(json, size);
+    CHECK((text == NULL) == (wanted == NULL), "%s", json);
+    if (text != NULL && wanted != NULL) CHECK(strcmp(text, wanted) == 0, "%s: %s", json, text);
+    free(text);
+}
+#define OBJECT_IS(json, wanted) object_is((json), sizeof(json) - 1, (wanted))
+
 int main(void) {
+    OBJECT_IS(" { \"a\" : [ 1 , -0.50e+3 , 18446744073709551615 , \"b c\\\"d\\n\" , true ] } \n", "{\"a\":[1,-0.50e+3,18446744073709551615,\"b c\\\"d\\n\",true]}");
+    OBJECT_IS("{}", "{}");
+    OBJECT_IS("[]", NULL);
+    OBJECT_IS("{\"a\":\"x\0y\"}", NULL); // what cJSON reads all the same
+    OBJECT_IS("{\"a\":\"x\033[1my\"}", NULL);
+    OBJECT_IS("{\"a\":\"x\xff\"}", NULL);
+    OBJECT_IS("{\"a\":01}", NULL);
+    OBJECT_IS("{\"a\":1.}", NULL);
+    OBJECT_IS("{\"a\":-.5}", NULL);
+    OBJECT_IS("{\"a\":1e}", NULL);
     value_is("{\"k\":5}", UINT64_MAX, 0, 5);
     value_is("{\"k\":18446744073709551615}", UINT64_MAX, 0, UINT64_MAX);
     value_is("{\"k\":9007199254740993}", UINT64_MAX, 0, 9007199254740993u); // a double would make 9007199254740992 of it
