@@ -438,6 +438,5 @@ void iket_trace_json_close(iket_trace_json *doc) {
     iket_json_free_tables(&doc->names, &doc->places);
     free(doc->launches);
     free(doc->spans);
-    free(doc->device_json);
     *doc = (iket_trace_json){0};
 }

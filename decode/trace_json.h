@@ -79,7 +79,6 @@ typedef struct iket_trace_json {
     iket_json_span *spans;            // mapped only
     size_t span_count, span_capacity;
     uint64_t pid, created;            // of our own `meta`, 0: unknown
-    char *device_json;                // of our own `meta`, NULL: none
     iket_diagnostics diagnostics;
     int has_diagnostics;
     int whole;                        // the document was read to its end

@@ -9,6 +9,7 @@
 #include "levels/wire.h"
 
 enum { CLOCK = 64, PACKET = 0x0A, LENGTH_BYTES = 5 };
+enum { MOST_PACKET = 256 << 20 }; // a packet is held whole, and gzip makes a large one of a small file; ours take some kilobytes
 
 // The page holds times as doubles: whole nanoseconds up to here, 104 days.
 #define LAST_TIME ((UINT64_C(1) << 53) - 1)
@@ -129,6 +130,7 @@ static int read_at_hand(iket_levels_reader *reader, const uint8_t **at, iket_err
         if (shift >= 7 * LENGTH_BYTES) return iket_levels_refuse_at(reader, *at, "a packet says that it is over 32 GB long (the file is damaged)", err);
         if (p == source->end) return 0;
         length |= (uint64_t)*p++ << shift;
+        if (length > MOST_PACKET) return iket_levels_refuse_at(reader, *at, "a packet says that it is over 256 MB long (the file is damaged)", err);
         if (length > (uint64_t)(source->end - p)) return 0;
         IKET_TRY(read_packet(reader, (iket_levels_message){p, p + length}, err));
         *at = p + length;

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from packets import CLOCK, HEAD, ROOT, annotation, begin, end, event, field, named, names, packet, track
+from packets import CLOCK, HEAD, ROOT, annotation, begin, end, event, field, named, names, packet, track, varint
 from traces import FIXTURES, decode, judge, make
 
 
@@ -34,6 +34,7 @@ REFUSED = {
 }
 
 STRICTER = {  # the page reads these: it need not read the file twice, and has no binary searches over unsorted times
+    "large_packet": (HEAD + ROOT + b"\x0a" + varint((256 << 20) + 1), "over 256 MB"),
     "no_category": (HEAD + ROOT + begin(category=7), "category 7 was never declared"),
     "two_traces": (HEAD + ROOT + packet(field(12, field(2, named(1, b"b")))), "decode them apart"),
     "used_first": (HEAD + ROOT + begin(3, 1, 1, annotation(2, 3, 5)) + packet(field(12, field(3, named(2, b"payload")))), "after its first use"),
