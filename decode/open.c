@@ -10,7 +10,7 @@
 
 #define STANDARD_INPUT "standard input"
 
-typedef enum kind { KIND_DUMP, KIND_COLLECTOR_JSON, KIND_SCHEMA, KIND_JSON, KIND_UNKNOWN } kind;
+typedef enum kind { KIND_DUMP, KIND_COLLECTOR_JSON, KIND_SCHEMA, KIND_JSON, KIND_PERFETTO, KIND_UNKNOWN } kind;
 
 // Whether `text` holds "KEY" followed by a colon.
 static int has_key(const char *text, size_t size, const char *key) {
@@ -26,11 +26,29 @@ static int has_key(const char *text, size_t size, const char *key) {
     return 0;
 }
 
+// Whether a file begins as a Perfetto trace: several packets (field 1, a length, so many bytes), one behind the other up to its
+// end or that of the head. The collector's raw buffers have no magic and may begin with such a byte, but not with four in their places.
+static int is_perfetto(const char *head, size_t size) {
+    size_t packets = 0, at = 0;
+    while (at < size && head[at] == 0x0A) {
+        size_t length = 0;
+        unsigned shift = 0, byte = 128;
+        for (at++; at < size && byte >= 128 && shift < 28; shift += 7) {
+            byte = (unsigned char)head[at++];
+            length |= (size_t)(byte & 127) << shift;
+        }
+        if (byte >= 128 || length > size - at) return packets >= 4 && size == IKET_HEAD_BYTES;
+        packets++;
+        at += length;
+    }
+    return at == size && packets >= 2;
+}
+
 static kind kind_of(const char *head, size_t size) {
     if (size >= 8 && memcmp(head, "IKETDUMP", 8) == 0) return KIND_DUMP;
     size_t at = size >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < size && isspace((unsigned char)head[at])) at++;
-    if (at == size || head[at] != '{') return KIND_UNKNOWN;
+    if (at == size || head[at] != '{') return is_perfetto(head, size) ? KIND_PERFETTO : KIND_UNKNOWN;
     if (has_key(head, size, "\"decodeContexts\"")) return KIND_COLLECTOR_JSON;
     if (has_key(head, size, "\"__iket_meta_info\"")) return KIND_SCHEMA;
     return KIND_JSON;
@@ -125,7 +143,7 @@ static kind kind_of_input(int is_stdin, const char *head, int got) {
     if (!is_stdin || !iket_input_is_gzip(head, (size_t)got)) return kind_of(head, (size_t)got);
     size_t size = iket_input_peek_gzip(head, (size_t)got, unpacked, sizeof unpacked);
     kind k = kind_of(unpacked, size);
-    return k == KIND_DUMP ? k : KIND_JSON; // damaged gzip is left to the reader of a trace.json to tell of
+    return k == KIND_DUMP || k == KIND_PERFETTO ? k : KIND_JSON; // damaged gzip is left to the reader of a trace.json to tell of
 }
 
 int iket_open_is_json(const char *path, const char *head, int got) { return kind_of_input(strcmp(path, "-") == 0, head, got) == KIND_JSON; }
@@ -141,6 +159,9 @@ static int open_kind(iket_trace **trace, const char *path, const iket_open_optio
         return open_collector(trace, name, o, name, NULL, err);
     case KIND_SCHEMA: return iket_fail(err, "%s: is a schema (meta.json), not a trace (give the dump, and this as --meta)", name);
     case KIND_JSON: return open_json(trace, name, o, begun, (size_t)got, err);
+    case KIND_PERFETTO:
+        if (o->meta != NULL) break;
+        return iket_fail(err, "%s: is a Perfetto trace, which is never read (give what it was made from: the dump, the collector's data or the trace.json)", name);
     default: break;
     }
     if (is_stdin) return iket_fail(err, "%s: byte 0x0: is not an IKET dump, nor a trace.json", name);
