@@ -119,6 +119,20 @@ CUT = """() => [...document.querySelectorAll('#bar button, #side h2, #side th, #
   .map((e) => e.outerHTML.slice(0, 90))"""
 
 
+# The widest numbers that format.js makes, in every row of the two tables of figures, under names that are long.
+WIDEST = """() => {
+  const fill = (section, texts) => document.querySelectorAll(`${section} tbody tr`).forEach((row) => {
+    row.querySelectorAll('td.n').forEach((cell, i) => { (cell.querySelector('.over') ?? cell).textContent = texts[i]; });
+    const name = row.querySelector('td.name');
+    (name.querySelector('button') ?? name).append('_of_a_name_that_does_not_fit');
+  });
+  fill('#names-section', ['999,999', '888.8 ms', '888.8 ms', '888.8 ms', '888.8 ms', '888.8 ms']);
+  fill('#launches-section', ['+888.8 ms', '888.8 ms', '888,888', '888.8 ms', '888.8 ms']);
+  return [...document.querySelectorAll('#names-section .scroll, #launches-section .scroll')]
+    .filter((e) => e.scrollWidth > e.clientWidth).map((e) => [e.clientWidth, e.scrollWidth]);
+}"""
+
+
 def look(folder, width, height, dark, references):
     with opened(folder, "t.html", width=width, height=height, dark=dark) as page:
         theme = "dark" if dark else "light"
@@ -150,6 +164,9 @@ def look(folder, width, height, dark, references):
         same(
             page.evaluate("document.documentElement.dataset.theme"), "light" if dark else "dark", "theme is remembered"
         )
+        same(page.evaluate(WIDEST), [], name + ": tables wider than their room with the widest numbers")
+        same(page.evaluate(CUT), [], name + ": cut off with the widest numbers")
+        page.screenshot(path=PICTURES / (name + "-widest.png"))
 
 
 def test(folder):

@@ -99,9 +99,10 @@ class Ruler {
           c.moveTo(x, RULER_HEIGHT - (k === 0 ? 6 : 3));
           c.lineTo(x, RULER_HEIGHT);
           if (k > 0 || x < free) continue;
-          const label = timeLabel(t, step);
+          const label = timeLabel(t, step), right = x + 4 + c.measureText(label).width;
+          if (right > width) continue; // "6" would be left of "6 ms"
           c.fillText(label, x + 4, RULER_HEIGHT - 10);
-          if (view.fold.on) free = x + 12 + c.measureText(label).width;
+          if (view.fold.on) free = right + 8;
         }
       }
     }
