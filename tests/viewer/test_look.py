@@ -128,7 +128,8 @@ WIDEST = """() => {
   });
   fill('#names-section', ['999,999', '888.8 ms', '888.8 ms', '888.8 ms', '888.8 ms', '888.8 ms']);
   fill('#launches-section', ['+888.8 ms', '888.8 ms', '888,888', '888.8 ms', '888.8 ms']);
-  return [...document.querySelectorAll('#names-section .scroll, #launches-section .scroll')]
+  document.querySelectorAll('#launches-section td:first-child button').forEach((e) => { e.textContent = 'graph_…0 #0'; });
+  return [...document.querySelectorAll('#names-section .scroll, #launches-section .scroll, .launches td:first-child')]
     .filter((e) => e.scrollWidth > e.clientWidth).map((e) => [e.clientWidth, e.scrollWidth]);
 }"""
 
