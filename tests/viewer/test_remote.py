@@ -98,6 +98,10 @@ class Between(http.server.BaseHTTPRequestHandler):
             if server.gone:
                 self.close_connection = True
                 return
+            if server.busy and self.path.endswith("/" + server.busy[0]):
+                server.busy.pop(0)
+                self.reply(503, b'{"version": 1, "error": "too many questions"}', {"Content-Type": "application/json", "Retry-After": "1"})
+                return
             if server.answer is not None:
                 self.reply(*server.answer)
                 return
@@ -123,6 +127,7 @@ def between(port):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
     server.daemon_threads = True
     server.behind, server.delay, server.gone, server.answer, server.paths = port, 0, False, None, []
+    server.busy = []  # questions that are refused once, one after the other
     server.address = "http://127.0.0.1:%d/" % server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -289,9 +294,18 @@ def copy_of_perfetto(page):
     page.keyboard.press("Escape")
 
 
+def busy(server, context):
+    """A server that has too many questions at first is asked again, for the tables too."""
+    server.busy = ["facts", "tables"]
+    page = go(context, server.address + "t.html?levels")
+    same((page.state, page.evaluate("iket.remote"), server.busy), ("shown", True, []), "a server that is busy at first")
+    page.close()
+
+
 def hardships(folder, port):
     """A server that is slow, then gone, then back; one that has no API, another version of it, or cannot read the trace."""
     with between(port) as server, browser() as context:
+        busy(server, context)
         page = go(context, server.address + "t.html?levels")
         same((page.state, page.evaluate("iket.remote")), ("shown", True), "by way of another server")
         server.delay = 0.7

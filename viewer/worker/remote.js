@@ -56,18 +56,21 @@ async function openRemote(root) {
   for (;;) {
     try {
       facts = await apiJson(await fetch(`${root}facts`, { credentials: 'same-origin' }));
+      if (facts.state === 'ready') return await openTables(root);
     } catch (error) {
-      if (facts === null) return null;
-      if (++missed > 30) throw error; // it was there before: perhaps it is started anew
-      await wait(1);
+      if (facts === null && !error.again) return null;
+      if (++missed > 30 || (facts?.state === 'ready' && error.again === 0)) throw error;
+      await wait(1); // it was there before, or is busy: perhaps it is started anew
       continue;
     }
     if (facts.state === 'none') return null;
     if (facts.state === 'failed') throw new ApiError(200, facts.error ?? 'it does not say why');
-    if (facts.state === 'ready') break;
     postMessage({ building: facts });
     await wait(turn++ < 4 ? 0.25 : 1);
   }
+}
+
+async function openTables(root) {
   postMessage({ progress: { what: 'Opening', bytes: 0, total: 0 } });
   const response = await fetch(`${root}tables`, { credentials: 'same-origin' }), tables = await apiJson(response);
   remote = { root, tag: tagOf(response), running: new Map() };
