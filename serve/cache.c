@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,21 @@
 
 #include "common/array.h"
 #include "common/version.h"
+
+// Which program made it: two builds of one version need not make the same of a trace.
+static char program[64];
+
+static void name_program(void) {
+    struct stat info;
+    uint64_t build = stat("/proc/self/exe", &info) == 0 ? ((uint64_t)info.st_mtim.tv_sec * 1000000000 + (uint64_t)info.st_mtim.tv_nsec) ^ (uint64_t)info.st_size : 0;
+    snprintf(program, sizeof program, "%s-%" PRIx64, IKET_VERSION, build);
+}
+
+static size_t begin_key(char key[IKET_KEY_MAX]) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, name_program);
+    return (size_t)snprintf(key, IKET_KEY_MAX, "%s", program);
+}
 
 static size_t add_file_to_key(char *key, size_t used, const iket_catalog_file *file) {
     int n = snprintf(key + used, IKET_KEY_MAX - used, "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64, file->device, file->inode, file->size, file->changed);
@@ -24,8 +40,7 @@ iket_file_kind iket_cache_key(const iket_catalog_trace *trace, char key[IKET_KEY
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         const iket_catalog_file *file = &trace->files[sources[i]];
         if (!file->there) continue;
-        size_t used = (size_t)snprintf(key, IKET_KEY_MAX, "%s", IKET_VERSION);
-        used = add_file_to_key(key, used, file);
+        size_t used = add_file_to_key(key, begin_key(key), file);
         if (trace->meta.there) add_file_to_key(key, used, &trace->meta);
         return sources[i];
     }
@@ -34,7 +49,7 @@ iket_file_kind iket_cache_key(const iket_catalog_trace *trace, char key[IKET_KEY
 }
 
 void iket_cache_file_key(const iket_catalog_file *file, char key[IKET_KEY_MAX]) {
-    add_file_to_key(key, (size_t)snprintf(key, IKET_KEY_MAX, "%s", IKET_VERSION), file);
+    add_file_to_key(key, begin_key(key), file);
 }
 
 void iket_cache_hash(const char *text, char digits[IKET_HASH_DIGITS + 1]) {

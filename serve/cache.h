@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cache.h: where what was decoded on demand is kept: $XDG_CACHE_HOME/iket (~/.cache/iket), never beside the user's files.
 //
-// A file's name is made of what tells its source apart (the version of this program, device, inode, size and time of
+// A file's name is made of what tells its source apart (this build of the program, device, inode, size and time of
 // change), so that a source that changes is another one. The folder's size is bounded: the oldest files go.
 #ifndef IKET_SERVE_CACHE_H
 #define IKET_SERVE_CACHE_H
