@@ -84,6 +84,7 @@ int pool_allocate(struct iket_session *session, struct iket_recorder_error *erro
     control->buffers = (uint64_t)(uintptr_t)(session->allocation + table_at);
     control->main_address = (uint64_t)(uintptr_t)(session->allocation + main_at);
     control->reserve_address = control->main_address + control->main_bytes;
+    control->borders = (uint32_t)((control->reserve_address >> 32) - (control->main_address >> 32));
     REC_CUDA(cudaMalloc((void **)&session->sinks, IKET_LIST_COUNT * IKET_SINK_BYTES));
     control->sinks = (uint64_t)(uintptr_t)session->sinks;
     REC_CUDA(cudaMalloc((void **)&session->staging, session->staging_bytes));

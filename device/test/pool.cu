@@ -52,6 +52,22 @@ static void run_long_warps(const std::string &directory) {
     expect_equal(report.record_bytes, 1056u * 50000ull * 4, "record bytes");
 }
 
+// The same wherever the pool lies: seventeen in a row, so that one of them crosses a multiple of 4 GiB.
+static void run_long_warps_anywhere(const std::string &directory) {
+    iket_session_options options = IKET_SESSION_OPTIONS_INIT;
+    options.overwrite = 1;
+    std::vector<void *> spacers;
+    std::uint64_t dropped = 0;
+    for (int turn = 0; turn < 17; turn++) {
+        dropped += run_ticks(directory, 132, 256, 50000, options).dropped_events;
+        void *spacer;
+        CUDA(cudaMalloc(&spacer, std::size_t(256) << 20));
+        spacers.push_back(spacer);
+    }
+    for (void *spacer : spacers) CUDA(cudaFree(spacer));
+    expect_equal(dropped, 0u, "dropped");
+}
+
 // Both, one after the other and then the first again, without a drain: memory that was divided serves large warps too.
 static void run_mixed_launches(const std::string &directory) {
     session_guard session(directory);
@@ -135,7 +151,7 @@ static void run_pinned(const std::string &directory) {
 }
 
 std::vector<test_case> pool_cases() {
-    return {{"many_warps", run_many_warps}, {"long_warps", run_long_warps},   {"mixed_launches", run_mixed_launches},
+    return {{"many_warps", run_many_warps}, {"long_warps", run_long_warps},   {"long_warps_anywhere", run_long_warps_anywhere}, {"mixed_launches", run_mixed_launches},
             {"full_pool", run_full_pool},   {"advice", run_advice},           {"capacity", run_capacity},
             {"other_lane", run_other_lane}, {"pinned_pool", run_pinned},
             {"borders", run_borders}};

@@ -81,14 +81,23 @@ __device__ __forceinline__ claimed_memory new_buffer(iket_control *control, std:
     return {address, bytes, std::uint32_t(index)};
 }
 
-// Takes the next bytes of an area. What is left of it at its end is taken too when it makes a slot.
+// Takes the next bytes of an area. What is left of it at its end is taken too when it makes a slot; the larger side of a
+// multiple of 4 GiB is left to those that look through the lists, and the bytes behind it are taken.
 __device__ __forceinline__ claimed_memory carve(iket_control *control, std::uint64_t *line, std::uint64_t area, std::uint64_t area_bytes,
                                        std::uint32_t wanted) {
-    if (*reinterpret_cast<volatile std::uint64_t *>(line) >= area_bytes) return {0, 0, 0};
-    const std::uint64_t at = atomicAdd(reinterpret_cast<unsigned long long *>(line), static_cast<unsigned long long>(wanted));
-    if (at >= area_bytes) return {0, 0, 0};
-    const std::uint64_t left = area_bytes - at;
-    return new_buffer(control, area + at, left < wanted ? std::uint32_t(left) : wanted, IKET_BUFFER_ACTIVE);
+#pragma unroll 1
+    while (*reinterpret_cast<volatile std::uint64_t *>(line) < area_bytes) {
+        const std::uint64_t at = atomicAdd(reinterpret_cast<unsigned long long *>(line), static_cast<unsigned long long>(wanted));
+        if (at >= area_bytes) break;
+        const std::uint64_t left = area_bytes - at;
+        const std::uint32_t bytes = left < wanted ? std::uint32_t(left) : wanted;
+        const claimed_memory got = new_buffer(control, area + at, bytes, IKET_BUFFER_ACTIVE);
+        if (got.bytes == bytes || left <= wanted) return got;
+        if (got.bytes == 0) continue;
+        buffer_at(control, got.buffer)->state = IKET_BUFFER_FREE;
+        push_buffer(control, &control->free_list[own_list()], got.buffer);
+    }
+    return {0, 0, 0};
 }
 
 // Uses what is free in a buffer that came off a list; twice as much as wanted is divided.

@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#define IKET_POOL_LAYOUT_VERSION 2u
+#define IKET_POOL_LAYOUT_VERSION 3u
 #define IKET_SLOT_MIN 4096u        // least bytes of a slot
 #define IKET_LANE_REGION_MIN 96u   // least bytes of a lane region, lane header and spare slot included
 #define IKET_LANE_REGION_MAX 512u  // most bytes of one that the recorder chooses by itself
@@ -120,6 +120,7 @@ struct iket_control {
     uint64_t buffers;           // address of the buffer table
     uint32_t buffer_capacity;
     uint32_t resident_warps;    // that the device can hold at a time
+    uint32_t borders;           // multiples of 4 GiB in the main area: at each of them about a slot is lost to large warps
     uint32_t slot_min;          // of the main area
     uint32_t slot_max;
     uint32_t first_lane_bytes;  // 0: by the launch

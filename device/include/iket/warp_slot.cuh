@@ -57,7 +57,7 @@ __device__ __forceinline__ std::uint32_t slot_wanted(const iket_control *control
     const std::uint64_t ctas = std::uint64_t(gridDim.x) * gridDim.y * gridDim.z;
     const std::uint64_t warps = ctas * ((blockDim.x * blockDim.y * blockDim.z + 31) / 32);
     const std::uint32_t at_once = warps < control->resident_warps ? std::uint32_t(warps) : control->resident_warps;
-    const std::uint32_t share = std::uint32_t(control->main_bytes >> 8) / at_once;
+    const std::uint32_t share = std::uint32_t(control->main_bytes >> 8) / (at_once + control->borders);
     return share > control->slot_max >> 8 ? control->slot_max : share < control->slot_min >> 8 ? control->slot_min : share << 8;
 }
 
