@@ -118,7 +118,11 @@ static int write_files(const decode_job *job, const decode_options *o, const ike
     int result = decode_outputs_write(&outputs, job, o, trace, iket_selector_has(&o->selector, 0) ? &selection : NULL, &err);
     if (result == 0) {
         decode_report_warnings(trace, &outputs);
-        if (!o->quiet) decode_report_summary(trace, &outputs, iket_selector_has(&o->selector, 0) ? &selection : NULL);
+        if (o->quiet) {
+            decode_report_losses(trace);
+        } else {
+            decode_report_summary(trace, &outputs, iket_selector_has(&o->selector, 0) ? &selection : NULL);
+        }
     }
     iket_selection_clear(&selection);
     decode_outputs_free(&outputs);

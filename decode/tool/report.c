@@ -149,6 +149,20 @@ int decode_report_no_event(const iket_trace *trace, iket_error *err) {
 
 // ---- the summary ----------------------------------------------------------------------------------------------------
 
+// What was lost while recording. The summary has it among the diagnostics; without one it is a warning.
+void decode_report_losses(const iket_trace *trace) {
+    static const char format[] = "iket-decode: warning: %s: %s\n";
+    char text[512];
+    if (trace->diagnostics.droppedEvents > 0) {
+        iket_diagnostic_text("droppedEvents", trace->diagnostics.droppedEvents, text, sizeof text);
+        fprintf(stderr, format, trace->path, text);
+    }
+    if (trace->diagnostics.warpsWithoutChunk > 0) {
+        iket_diagnostic_text("warpsWithoutChunk", trace->diagnostics.warpsWithoutChunk, text, sizeof text);
+        fprintf(stderr, format, trace->path, text);
+    }
+}
+
 void decode_report_warnings(const iket_trace *trace, const decode_outputs *outputs) {
     for (size_t i = 0; i < trace->note_count; i++) {
         fprintf(stderr, "iket-decode: warning: %s", trace->notes[i].text);

@@ -61,6 +61,7 @@ void decode_outputs_free(decode_outputs *outputs);
 
 void decode_report_info(const iket_trace *trace, int verbose);                          // on stdout
 void decode_report_summary(const iket_trace *trace, const decode_outputs *outputs, const iket_selection *selection); // on stderr
+void decode_report_losses(const iket_trace *trace);                                     // on stderr
 void decode_report_warnings(const iket_trace *trace, const decode_outputs *outputs);    // on stderr
 
 // For a trace without any event: fails with what was launched and what was declared. A collector's trace of lifetimes
